@@ -7,6 +7,7 @@ mod captures;
 mod clock_steps;
 mod cookbook;
 mod copy;
+mod diff;
 mod doctor;
 mod drill;
 mod explain;

@@ -96,11 +96,13 @@ enum Worse {
 type Rule = (Fact, Worse, Why, fn(Cause) -> bool);
 
 /// All mechanisms with a fact of their own. Those of windows and of what is in flight are in [`over_rtt`].
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 24] = [
     (Fact::Rtt, Worse::More, Why::StepsOfAnRtt, takes_rtts),
     (Fact::LoadedRtt, Worse::More, Why::StepsOfAnRtt, takes_rtts),
     (Fact::Lost, Worse::More, Why::LossReducesWindow, |cause| matches!(cause, Cause::AfterLoss)),
     (Fact::Lost, Worse::More, Why::LossIsRepaired, is_repair),
+    (Fact::Recoveries, Worse::More, Why::LossReducesWindow, |cause| matches!(cause, Cause::AfterLoss)),
+    (Fact::Recoveries, Worse::More, Why::LossIsRepaired, is_repair),
     (Fact::Timeouts, Worse::More, Why::TimersRunOut, is_timer),
     (Fact::Reordered, Worse::More, Why::ReorderingLooksLikeLoss, |cause| {
         matches!(cause, Cause::Reordering | Cause::SpuriousTimeout | Cause::FastRecovery | Cause::AfterLoss)
@@ -128,7 +130,7 @@ const RULES: [Rule; 22] = [
     (Fact::WindowClosed, Worse::More, Why::ReaderIsSlower, |cause| {
         matches!(cause, Cause::SlowReader | Cause::ReaderStopped)
     }),
-    (Fact::Turns, Worse::More, Why::TurnsCostTime, |cause| matches!(cause, Cause::ThinkTime)),
+    (Fact::LongestPause, Worse::More, Why::TurnsCostTime, |cause| matches!(cause, Cause::ThinkTime)),
     (Fact::LongestPause, Worse::More, Why::ProgramPaused, |cause| matches!(cause, Cause::SenderIdle)),
     (Fact::SynRetransmitted, Worse::More, Why::OpeningWaits, |cause| {
         matches!(cause, Cause::SynLost | Cause::OldConnection | Cause::FastOpenLost | Cause::AcceptQueueFull)
@@ -136,7 +138,8 @@ const RULES: [Rule; 22] = [
 ];
 
 /// Mechanisms without a fact: the limit itself says whose time it was.
-const ALONE: [(Why, fn(Cause) -> bool); 2] = [
+const ALONE: [(Why, fn(Cause) -> bool); 3] = [
+    (Why::TurnsCostTime, |cause| matches!(cause, Cause::ThinkTime)),
     (Why::ProgramPaused, |cause| matches!(cause, Cause::SenderIdle)),
     (Why::ReceiverWasLate, |cause| {
         matches!(cause, Cause::SlowReader | Cause::ReaderStopped | Cause::AcksHeldBack)

@@ -53,8 +53,6 @@ pub enum Fact {
     PacedRate,
     /// The rate while the receiving application read.
     ReadRate,
-    /// Waits of the sender for a request or an answer.
-    Turns,
     /// The longest time without data.
     LongestPause,
 }
@@ -126,7 +124,7 @@ impl Place {
 
 impl Fact {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 25] = [
         Self::Rtt,
         Self::LoadedRtt,
         Self::Handshake,
@@ -151,7 +149,6 @@ impl Fact {
         Self::PolicedRate,
         Self::PacedRate,
         Self::ReadRate,
-        Self::Turns,
         Self::LongestPause,
     ];
 
@@ -182,7 +179,6 @@ impl Fact {
             Self::PolicedRate => "policed-rate",
             Self::PacedRate => "paced-rate",
             Self::ReadRate => "read-rate",
-            Self::Turns => "turns",
             Self::LongestPause => "longest-pause",
         }
     }
@@ -200,8 +196,7 @@ impl Fact {
             | Self::Spurious
             | Self::Reordered
             | Self::Marked
-            | Self::SynRetransmitted
-            | Self::Turns => Unit::Events,
+            | Self::SynRetransmitted => Unit::Events,
             Self::WindowScaling | Self::Sack | Self::Timestamps | Self::Ecn => Unit::Flag,
             Self::WindowScale => Unit::Number,
         }
@@ -232,7 +227,7 @@ impl Fact {
         match self {
             Self::Rtt => (0.1, 200e-6),
             Self::LoadedRtt | Self::Handshake => (0.2, 1e-3),
-            Self::LongestPause => (0.3, 0.2),
+            Self::LongestPause => (0.3, 20e-3),
             Self::Mss => (0.01, 1.0),
             Self::Window => (0.1, 1460.0),
             Self::InFlight => (0.25, 2920.0),
@@ -279,12 +274,11 @@ impl Events {
         (self.of > 0).then(|| self.count as f64 / self.of as f64)
     }
 
-    /// The variance of the count, as bursts of their mean size that come by chance. One more than were seen, since none
-    /// seen is not none possible.
+    /// The variance of the count, as bursts that come by chance. One more than were seen, since none seen is not none
+    /// possible. What is more than one event in each burst may all be one burst, as when a queue overflows.
     fn variance(self) -> f64 {
-        let size = self.count as f64 / self.bursts.max(1) as f64;
-        let size = size.max(1.0);
-        (self.count as f64 + size) * size
+        let (count, bursts) = (self.count as f64, self.bursts as f64);
+        count + 1.0 + (count - bursts).max(0.0).powi(2)
     }
 }
 
@@ -354,6 +348,8 @@ mod tests {
         assert!(differs(lost(0, 30_000), lost(40, 30_000)));
         let burst = Measured::Events(Events { count: 40, of: 30_000, bursts: 1 });
         assert!(!differs(lost(0, 30_000), burst), "one burst is one event");
+        let with_burst = Measured::Events(Events { count: 213, of: 10_000, bursts: 40 });
+        assert!(!differs(lost(41, 10_000), with_burst), "a queue that overflowed once");
     }
 
     #[test]

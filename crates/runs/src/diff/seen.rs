@@ -76,31 +76,62 @@ impl Seen {
 fn spent(flow: &FlowReport) -> Vec<Spent> {
     let main = flow.main();
     let mut all: Vec<Spent> = Vec::new();
+    let mut sums: Vec<Spells> = Vec::new();
     for spell in &main.spells {
-        let outside =
-            if spell.cause == Cause::SenderIdle { spell.outside(&main.measures) } else { Duration::ZERO };
+        let is_idle = spell.cause == Cause::SenderIdle;
+        let outside = if is_idle { spell.outside(&main.measures) } else { Duration::ZERO };
         let lasted = spell.lasted().saturating_sub(outside);
+        if lasted.is_zero() {
+            continue;
+        }
         let at = all.iter().position(|spent| spent.cause == spell.cause).unwrap_or_else(|| {
             let found = main.findings.iter().find(|finding| finding.cause == spell.cause);
             let confidence = found.map_or(Confidence::Low, |finding| finding.confidence);
             all.push(Spent { cause: spell.cause, lasted: Duration::ZERO, variance: 0.0, confidence });
+            sums.push(Spells::default());
             all.len() - 1
         });
         all[at].lasted += lasted;
-        if comes_by_chance(spell.cause) {
-            // The sum of as many independent times as come: a compound Poisson process. A spell of a program's time is many
-            // pauses if it is longer than any of them.
-            let pauses = spell.cause.limit() == Limit::Application;
-            let one = if pauses { lasted.min(main.measures.idle_longest) } else { lasted };
-            all[at].variance += lasted.as_secs_f64() * one.as_secs_f64();
-        }
+        sums[at].add(lasted, main.measures.idle_longest);
     }
-    for spent in all.iter_mut().filter(|spent| follows_losses(spent.cause)) {
-        let losses = main.measures.recoveries.max(1) as f64;
-        spent.variance = spent.lasted.as_secs_f64().powi(2) * (BY_LOSSES / losses + BY_FEW / losses.powi(2));
+    for (spent, spells) in all.iter_mut().zip(&sums) {
+        spent.variance = match spent.cause {
+            Cause::AfterLoss | Cause::EcnMarks => {
+                let losses = main.measures.recoveries.max(1) as f64;
+                spells.sum.powi(2) * (BY_LOSSES / losses + BY_FEW / losses.powi(2))
+            }
+            cause if cause.limit() == Limit::Application => spells.of_program(),
+            cause if comes_by_chance(cause) => spells.squares,
+            _ => 0.0,
+        };
     }
-    all.retain(|spent| !spent.lasted.is_zero());
     all
+}
+
+/// The spells of a cause, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spells {
+    sum: f64,
+    /// The variance of as many independent times as come: a compound Poisson process.
+    squares: f64,
+    /// That of a program's pauses: a spell longer than the longest pause is several.
+    pauses: f64,
+    longest_pause: f64,
+}
+
+impl Spells {
+    fn add(&mut self, lasted: Duration, longest_pause: Duration) {
+        let (lasted, pause) = (lasted.as_secs_f64(), lasted.min(longest_pause).as_secs_f64());
+        self.sum += lasted;
+        self.squares += lasted * lasted;
+        self.pauses += lasted * pause;
+        self.longest_pause = self.longest_pause.max(pause);
+    }
+
+    /// A program pauses for the same data about as often: the longest pause once more, or once less.
+    fn of_program(self) -> f64 {
+        self.longest_pause.powi(2).min(self.pauses)
+    }
 }
 
 /// The variance of the time between losses, by how many there were: 1/4 for their number, since the rate goes with its root, and
@@ -110,18 +141,9 @@ const BY_LOSSES: f64 = 0.5;
 const BY_FEW: f64 = 6.0;
 
 /// Whether the spells of a cause come one by one: what one capture has more of than another may be chance.
-const fn comes_by_chance(cause: Cause) -> bool {
-    match cause {
-        Cause::SynLost | Cause::SenderIdle | Cause::ThinkTime | Cause::DelaySpike | Cause::AcksHeldBack => {
-            true
-        }
-        _ => matches!(cause.limit(), Limit::LossRecovery),
-    }
-}
-
-/// Whether a cause is the time between losses.
-const fn follows_losses(cause: Cause) -> bool {
-    matches!(cause, Cause::AfterLoss | Cause::EcnMarks)
+fn comes_by_chance(cause: Cause) -> bool {
+    let is_rare = matches!(cause, Cause::SynLost | Cause::DelaySpike | Cause::AcksHeldBack);
+    is_rare || cause.limit() == Limit::LossRecovery
 }
 
 fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
@@ -171,17 +193,10 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
         (Fact::Lost, lost),
         (Fact::Recoveries, Events::single(measures.recoveries, segments)),
         (Fact::Timeouts, Events::single(measures.timeouts, segments)),
-        (
-            Fact::Spurious,
-            Events {
-                bursts: labels.spurious.min(measures.recoveries.max(1)),
-                ..Events::single(labels.spurious, segments)
-            },
-        ),
+        (Fact::Spurious, Events::single(labels.spurious, segments)),
         (Fact::Reordered, Events::single(labels.out_of_order, packets)),
         (Fact::Marked, Events::single(marks, packets.max(marks))),
         (Fact::SynRetransmitted, Events::single(opening.retransmitted.into(), 1)),
-        (Fact::Turns, Events::single(overview.waits.prompted, segments)),
     ];
     // Without the sender's segments, nothing of them is known.
     let is_known = |fact: Fact| match fact {

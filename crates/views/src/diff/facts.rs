@@ -33,7 +33,6 @@ pub(super) const fn title(fact: Fact) -> &'static str {
         Fact::PolicedRate => "rate of a policer",
         Fact::PacedRate => "rate of the sending host",
         Fact::ReadRate => "rate of the reading program",
-        Fact::Turns => "waits for requests or answers",
         Fact::LongestPause => "longest pause in the data",
     }
 }

@@ -27,7 +27,7 @@ const WORTH_A_ROW: f64 = 0.01;
 pub fn print(diff: &Diff, top: usize, look: &Look, out: &mut impl Write) -> io::Result<()> {
     for (name, read) in NAMES.into_iter().zip(&diff.recordings) {
         write!(out, "{} ", look.strong(name))?;
-        recording(read, look, out)?;
+        recording(read, &Look { width: look.width.saturating_sub(2), ..*look }, out)?;
     }
     for (name, flows) in NAMES.into_iter().zip(diff.not_kept).filter(|(_, flows)| *flows > 0) {
         let text = format!("{} of {name} were seen and not kept, to save memory.", counted(flows, "flow"));

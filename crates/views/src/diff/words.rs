@@ -38,7 +38,10 @@ pub(super) fn change(nanos: i64) -> String {
 /// The amount of data that times are for: `the same 46 MiB`, `each 10 MiB`.
 pub(super) fn amount(difference: &Difference) -> String {
     let per = difference.per;
-    if difference.is_same_amount { format!("the same {per}") } else { format!("each {per}") }
+    match per.to_string() {
+        per if difference.is_same_amount => format!("the same {per}"),
+        per => format!("each {}", per.strip_prefix("1 ").unwrap_or(&per)),
+    }
 }
 
 /// What is compared on a side: `flow 3: 192.0.2.1:40000 → 192.0.2.2:443`.
@@ -225,6 +228,9 @@ fn why(mechanism: &Mechanism, pair: &Pair) -> String {
         Why::PolicerDrops => format!("a policer drops what is above its rate, and {facts}"),
         Why::HostKeepsToRate => format!("the sending host keeps to a rate, and {facts}"),
         Why::ReaderIsSlower => format!("the window opens when the receiving program reads, and {facts}"),
+        Why::TurnsCostTime if facts.is_empty() => {
+            "these are waits for requests and answers of the programs, each with an RTT".to_owned()
+        }
         Why::TurnsCostTime => format!("each turn takes an RTT and the time of the programs, and {facts}"),
         Why::OpeningWaits => format!("a lost SYN waits for its timer, and {facts}"),
         Why::ProgramPaused if facts.is_empty() => {
