@@ -137,8 +137,11 @@ const RULES: [Rule; 24] = [
     }),
 ];
 
+/// Causes whose time is whose it is, and why.
+type Alone = (Why, fn(Cause) -> bool);
+
 /// Mechanisms without a fact: the limit itself says whose time it was.
-const ALONE: [(Why, fn(Cause) -> bool); 3] = [
+const ALONE: [Alone; 3] = [
     (Why::TurnsCostTime, |cause| matches!(cause, Cause::ThinkTime)),
     (Why::ProgramPaused, |cause| matches!(cause, Cause::SenderIdle)),
     (Why::ReceiverWasLate, |cause| {

@@ -97,7 +97,8 @@ fn spent(flow: &FlowReport) -> Vec<Spent> {
     for (spent, spells) in all.iter_mut().zip(&sums) {
         spent.variance = match spent.cause {
             Cause::AfterLoss | Cause::EcnMarks => {
-                let losses = main.measures.recoveries.max(1) as f64;
+                let reductions = main.measures.unusual().window_reductions;
+                let losses = main.measures.recoveries.max(reductions).max(1) as f64;
                 spells.sum.powi(2) * (BY_LOSSES / losses + BY_FEW / losses.powi(2))
             }
             cause if cause.limit() == Limit::Application => spells.of_program(),
@@ -183,7 +184,7 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
     value(Fact::PacedRate, rare.steady.map(|steady| steady.rate));
     let is_read_slowly = part_under(&|cause| matches!(cause, Cause::SlowReader | Cause::ReaderStopped)) > 0.0;
     value(Fact::ReadRate, overview.read_rate.filter(|_| is_read_slowly));
-    value(Fact::LongestPause, (measures.data_packets > 1).then(|| measures.idle_longest.as_secs_f64()));
+    value(Fact::LongestPause, (measures.data_packets > 1).then_some(measures.idle_longest.as_secs_f64()));
 
     let segments = measures.data_segments().saturating_sub(labels.duplicate).max(labels.retransmission);
     let packets = measures.data_packets;

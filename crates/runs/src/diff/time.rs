@@ -74,8 +74,12 @@ impl Difference {
         };
         let mut parts: Vec<Part> = causes.into_iter().map(part).collect();
         parts.sort_by_key(|part| (Reverse(part.change_ns().unsigned_abs()), part.cause));
-        let [one, other] = [a, b].map(|side| side.scatter() * per.get() as f64 / side.bytes.get() as f64);
-        Some(Self { per, is_same_amount, parts, resolution_ns: SIGMAS * one.hypot(other) * 1e9 })
+        let [one, other] = [a, b].map(|side| side.scatter() / side.time.as_secs_f64());
+        let mut difference = Self { per, is_same_amount, parts, resolution_ns: 0.0 };
+        // By factors: times are above zero, and long ones vary more than short ones.
+        let [a, b] = difference.times_ns();
+        difference.resolution_ns = a.min(b) as f64 * (SIGMAS * one.hypot(other)).exp_m1();
+        Some(difference)
     }
 
     /// The time of each side.
