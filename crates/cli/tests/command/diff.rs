@@ -196,6 +196,40 @@ fn what_changed_is_found_at_either_end_and_in_either_order() {
     }
 }
 
+/// Captures of the real kernel: a transfer with this cause, compared with one that filled its path.
+#[test]
+fn causes_of_captures_on_the_kernel_are_found_and_explained() {
+    const FULL: &str = "full-link-20mbit-20ms-reno-tso";
+    let folder = Captures::new();
+    for (case, cause, mechanism) in [
+        ("small-rcvbuf-10mbit-100ms-24k", "receive-window/buffer-too-small", "window-over-rtt"),
+        ("no-autotuning-20mbit-80ms", "receive-window/buffer-too-small", "window-over-rtt"),
+        ("no-window-scaling-20mbit-120ms-both", "receive-window/no-window-scaling", "window-over-rtt"),
+        ("small-sndbuf-30mbit-150ms-32k", "send-buffer/full", "flight-over-rtt"),
+        ("cwnd-clamped-20mbit-60ms-20packets", "congestion-window/early-exit", "flight-over-rtt"),
+        ("random-loss-20mbit-40ms-10000ppm-cubic", "congestion-window/after-loss", "loss-reduces-window"),
+        ("ecn-marks-30mbit-60ms-5000ppm-tso", "congestion-window/ecn-marks", "mark-reduces-window"),
+        ("slow-reader-20mbit-40ms-64k-every-200ms", "receive-window/slow-reader", "reader-is-slower"),
+        ("steady-writes-20mbit-60ms-1000b-every-10ms", "application/sender-idle", "program-paused"),
+        ("request-response-20mbit-20ms-50000b-think-200ms", "application/think-time", "turns-cost-time"),
+        ("policer-50mbit-20ms-policed-10mbit-100k", "path/policer", "policer-drops"),
+        ("paced-100mbit-40ms-8mbit", "sending-host/rate-limit", "host-keeps-to-rate"),
+        ("bufferbloat-5mbit-20ms-150packets", "path/standing-queue", "path-carries-less"),
+        (
+            "reordering-20mbit-40ms-20000ppm-by-60ms-nots",
+            "loss-recovery/reordering",
+            "spurious-reduces-window",
+        ),
+    ] {
+        for end in ["sender", "receiver"] {
+            let document = compared(&folder, &shipped(FULL, end), &shipped(case, end), &[]);
+            let pair = pair(&document);
+            assert_eq!(pair["difference"]["is_beyond_chance"], true, "{case} at the {end}: {pair:#}");
+            facts(pair, cause, mechanism);
+        }
+    }
+}
+
 #[test]
 fn nothing_changed_but_the_seed() {
     let kinds: [&[&str]; 5] = [

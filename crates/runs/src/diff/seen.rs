@@ -102,6 +102,7 @@ fn spent(flow: &FlowReport) -> Vec<Spent> {
                 spells.sum.powi(2) * (BY_LOSSES / losses + BY_FEW / losses.powi(2))
             }
             cause if cause.limit() == Limit::Application => spells.of_program(),
+            Cause::AcksHeldBack => spells.pauses,
             cause if comes_by_chance(cause) => spells.squares,
             _ => 0.0,
         };
@@ -115,7 +116,7 @@ struct Spells {
     sum: f64,
     /// The variance of as many independent times as come: a compound Poisson process.
     squares: f64,
-    /// That of a program's pauses: a spell longer than the longest pause is several.
+    /// That of pauses of a program or a host: a spell longer than the longest pause is several.
     pauses: f64,
     longest_pause: f64,
 }
@@ -143,7 +144,7 @@ const BY_FEW: f64 = 6.0;
 
 /// Whether the spells of a cause come one by one: what one capture has more of than another may be chance.
 fn comes_by_chance(cause: Cause) -> bool {
-    let is_rare = matches!(cause, Cause::SynLost | Cause::DelaySpike | Cause::AcksHeldBack);
+    let is_rare = matches!(cause, Cause::SynLost | Cause::DelaySpike);
     is_rare || cause.limit() == Limit::LossRecovery
 }
 
