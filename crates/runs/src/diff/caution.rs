@@ -1,5 +1,6 @@
 //! What to keep in mind when two captures are compared.
 
+use super::explain::is_once;
 use super::fact::Place;
 use super::side::Side;
 use super::time::Difference;
@@ -100,15 +101,10 @@ fn places(sides: [&Side; 2], all: &mut Vec<Caution>) {
     }
 }
 
-/// What happens once for each connection, whatever it moves.
-const fn is_one_time(cause: Cause) -> bool {
-    matches!(cause.limit(), Limit::Connection) || matches!(cause, Cause::SlowStart)
-}
-
 fn one_time_costs([a, b]: [&Side; 2], difference: &Difference) -> Option<Caution> {
     let of_a_flow = [a, b].map(|side| side.bytes.get() as f64 / side.flows.max(1) as f64);
     let side = usize::from(of_a_flow[1] < of_a_flow[0]);
-    let parts = difference.parts.iter().filter(|part| is_one_time(part.cause));
+    let parts = difference.parts.iter().filter(|part| is_once(part.cause));
     let times_ns = parts.fold([0, 0], |sum, part| [sum[0] + part.times_ns[0], sum[1] + part.times_ns[1]]);
     let by = (times_ns[side] - times_ns[1 - side]).max(0) as f64;
     let is_far_less = of_a_flow[1 - side] > FAR_LESS * of_a_flow[side];

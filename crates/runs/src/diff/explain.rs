@@ -57,6 +57,8 @@ pub enum Why {
     ReaderIsSlower,
     /// Each turn costs a time.
     TurnsCostTime,
+    /// It happens once in each connection, however much that carries.
+    OnceInEachConnection,
     /// The opening waits for its timer.
     OpeningWaits,
     /// The sending program itself had nothing to send.
@@ -96,7 +98,7 @@ enum Worse {
 type Rule = (Fact, Worse, Why, fn(Cause) -> bool);
 
 /// All mechanisms with a fact of their own. Those of windows and of what is in flight are in [`over_rtt`].
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 25] = [
     (Fact::Rtt, Worse::More, Why::StepsOfAnRtt, takes_rtts),
     (Fact::LoadedRtt, Worse::More, Why::StepsOfAnRtt, takes_rtts),
     (Fact::Lost, Worse::More, Why::LossReducesWindow, |cause| matches!(cause, Cause::AfterLoss)),
@@ -132,6 +134,7 @@ const RULES: [Rule; 24] = [
     }),
     (Fact::LongestPause, Worse::More, Why::TurnsCostTime, |cause| matches!(cause, Cause::ThinkTime)),
     (Fact::LongestPause, Worse::More, Why::ProgramPaused, |cause| matches!(cause, Cause::SenderIdle)),
+    (Fact::FlowData, Worse::Less, Why::OnceInEachConnection, is_once),
     (Fact::SynRetransmitted, Worse::More, Why::OpeningWaits, |cause| {
         matches!(cause, Cause::SynLost | Cause::OldConnection | Cause::FastOpenLost | Cause::AcceptQueueFull)
     }),
@@ -160,6 +163,11 @@ const fn takes_rtts(cause: Cause) -> bool {
             | Cause::FastRecovery
             | Cause::ThinkTime
     )
+}
+
+/// Happens once in each connection.
+pub(super) const fn is_once(cause: Cause) -> bool {
+    matches!(cause.limit(), Limit::Connection) || matches!(cause, Cause::SlowStart)
 }
 
 const fn is_repair(cause: Cause) -> bool {
@@ -229,6 +237,7 @@ fn is_relevant(sides: [&Side; 2], fact: Fact) -> bool {
     match fact {
         Fact::Window | Fact::WindowClosed => bound(|cause| cause.limit() == Limit::ReceiveWindow),
         Fact::InFlight => bound(|cause| is_flight(cause) || cause == Cause::SlowStart),
+        Fact::FlowData => bound(is_once),
         Fact::LongestPause => bound(|cause| cause.limit() == Limit::Application),
         _ => true,
     }

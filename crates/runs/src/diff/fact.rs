@@ -55,6 +55,8 @@ pub enum Fact {
     ReadRate,
     /// The longest time without data.
     LongestPause,
+    /// Payload of a flow.
+    FlowData,
 }
 
 /// What a fact's number means.
@@ -124,7 +126,7 @@ impl Place {
 
 impl Fact {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Rtt,
         Self::LoadedRtt,
         Self::Handshake,
@@ -150,6 +152,7 @@ impl Fact {
         Self::PacedRate,
         Self::ReadRate,
         Self::LongestPause,
+        Self::FlowData,
     ];
 
     /// Its name in JSON.
@@ -180,6 +183,7 @@ impl Fact {
             Self::PacedRate => "paced-rate",
             Self::ReadRate => "read-rate",
             Self::LongestPause => "longest-pause",
+            Self::FlowData => "data-of-a-flow",
         }
     }
 
@@ -187,7 +191,7 @@ impl Fact {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Rtt | Self::LoadedRtt | Self::Handshake | Self::LongestPause => Unit::Time,
-            Self::Mss | Self::Window | Self::InFlight | Self::CapturedSegment => Unit::Bytes,
+            Self::Mss | Self::Window | Self::InFlight | Self::CapturedSegment | Self::FlowData => Unit::Bytes,
             Self::PeakRate | Self::PolicedRate | Self::PacedRate | Self::ReadRate => Unit::Rate,
             Self::WindowClosed => Unit::Share,
             Self::Lost
@@ -232,6 +236,7 @@ impl Fact {
             Self::Window => (0.1, 1460.0),
             Self::InFlight => (0.25, 2920.0),
             Self::CapturedSegment => (0.25, 100.0),
+            Self::FlowData => (0.3, 1460.0),
             Self::PeakRate | Self::ReadRate => (0.15, 0.0),
             Self::PolicedRate | Self::PacedRate => (0.1, 0.0),
             Self::WindowClosed => (0.2, 0.02),

@@ -180,6 +180,7 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
     );
     // Elsewhere, the highest rate is what came of other limits.
     let is_full = part_under(&|cause| matches!(cause.limit(), Limit::Path | Limit::SendingHost)) >= FULL;
+    value(Fact::FlowData, above_zero(bytes(measures.unique_bytes)));
     value(Fact::PeakRate, above_zero(overview.peak_rate).filter(|_| is_full));
     value(Fact::PolicedRate, rare.policed);
     value(Fact::PacedRate, rare.steady.map(|steady| steady.rate));

@@ -34,6 +34,7 @@ pub(super) const fn title(fact: Fact) -> &'static str {
         Fact::PacedRate => "rate of the sending host",
         Fact::ReadRate => "rate of the reading program",
         Fact::LongestPause => "longest pause in the data",
+        Fact::FlowData => "data of a flow",
     }
 }
 

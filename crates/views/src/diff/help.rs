@@ -24,6 +24,6 @@ Exit codes:
 
 Examples:
   slowpath diff good.pcapng bad.pcapng
-  slowpath diff good.pcapng bad.pcapng --flow 3,7
-  slowpath diff monday.pcap.zst tuesday.pcap.zst --filter 'port 443' --top 5
+  slowpath diff good.pcapng bad.pcapng --flow 1,1
+  slowpath diff monday.pcap tuesday.pcap --filter 'port 443' --top 5
   slowpath diff before.pcapng after.pcapng --json | jq '.pairs[0].reasons'";

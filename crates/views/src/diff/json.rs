@@ -345,6 +345,7 @@ const fn mechanism(why: Why) -> &'static str {
         Why::HostKeepsToRate => "host-keeps-to-rate",
         Why::ReaderIsSlower => "reader-is-slower",
         Why::TurnsCostTime => "turns-cost-time",
+        Why::OnceInEachConnection => "once-in-each-connection",
         Why::OpeningWaits => "opening-waits",
         Why::ProgramPaused => "program-paused",
         Why::ReceiverWasLate => "receiver-was-late",

@@ -232,6 +232,9 @@ fn why(mechanism: &Mechanism, pair: &Pair) -> String {
             "these are waits for requests and answers of the programs, each with an RTT".to_owned()
         }
         Why::TurnsCostTime => format!("each turn takes an RTT and the time of the programs, and {facts}"),
+        Why::OnceInEachConnection => {
+            format!("it happens once in each connection, however much that carries, and {facts}")
+        }
         Why::OpeningWaits => format!("a lost SYN waits for its timer, and {facts}"),
         Why::ProgramPaused if facts.is_empty() => {
             "that is the sending program's own time, in which nothing was left to send; the path has no part in it".to_owned()
