@@ -424,6 +424,17 @@ fn connection_that_failed_is_not_compared_by_time() {
 }
 
 #[test]
+fn capture_without_flows_is_named() {
+    let folder = Captures::new();
+    folder.transfer();
+    folder.write("empty.pcap", &transfer(1)[..24]);
+    let out = flat(&narrow(&folder, &["diff", "transfer.pcap", "empty.pcap"]));
+    assert!(out.contains("B has no TCP flow") && out.contains("Only in A: 198.51.100.7:443"), "{out}");
+    let out = flat(&narrow(&folder, &["diff", "empty.pcap", "transfer.pcap", "--filter", "port 1"]));
+    assert!(out.contains("Neither capture has a TCP flow that was asked for"), "{out}");
+}
+
+#[test]
 fn damage_is_exit_code_1_and_errors_are_2() {
     let folder = Captures::new();
     let whole = transfer(200);

@@ -60,6 +60,8 @@ pub struct Compared {
     pub only: [Vec<(Endpoint, Side)>; 2],
     /// Flows next to the one that is compared, and their data.
     pub left_out: [(u64, Bytes); 2],
+    /// All flows that could be compared.
+    pub flows: [u64; 2],
 }
 
 impl Pair {
@@ -89,6 +91,7 @@ impl Pair {
 
 /// Compares what was collected of A and of B.
 pub fn compare(collected: [Collected; 2], is_chosen: bool) -> Compared {
+    let flows = collected.each_ref().map(Collected::flows);
     let paired = pairing::pair(collected, is_chosen);
     let mut pairs: Vec<Pair> = paired.pairs.into_iter().map(Pair::of).collect();
     // A service whose connections failed is worth more than any that became slower.
@@ -96,7 +99,7 @@ pub fn compare(collected: [Collected; 2], is_chosen: bool) -> Compared {
     pairs.sort_by_key(|pair| (!failed(pair), Reverse(pair.cost_ns().abs() as u64), pair.servers));
     let mut only = paired.only;
     only.iter_mut().for_each(|only| only.sort_by_key(|(server, side)| (Reverse(side.bytes), *server)));
-    Compared { pairs, only, left_out: paired.left_out }
+    Compared { pairs, only, left_out: paired.left_out, flows }
 }
 
 /// Two captures, to be read.

@@ -38,8 +38,10 @@ pub fn print(diff: &Diff, top: usize, look: &Look, out: &mut impl Write) -> io::
     let shown = top.min(pairs.len());
     if pairs.is_empty() {
         writeln!(out)?;
-        look.strong_paragraph(out, "The two captures have no service in common, so nothing is compared.")?;
-        look.paragraph(out, "", "To compare two flows by their numbers: --flow N,M.")?;
+        look.strong_paragraph(out, words::nothing_compared(compared.flows))?;
+        if !compared.flows.contains(&0) {
+            look.paragraph(out, "", "To compare two flows by their numbers: --flow N,M.")?;
+        }
     }
     if pairs.len() > 1 {
         writeln!(out)?;

@@ -87,7 +87,7 @@ pub(super) fn headline(pair: &Pair) -> String {
         times => {
             let part = share((times - 1.0).abs());
             let sign = if total < 0 { "−" } else { "+" };
-            if part.starts_with('<') { part } else { format!("{sign}{part}") }
+            if part.starts_with(['<', '>']) { part } else { format!("{sign}{part}") }
         }
     };
     if !difference.is_beyond_chance() {
@@ -329,6 +329,16 @@ pub(super) fn caution(caution: &Caution) -> String {
             "The difference is large and rests on few events. Compare more captures to see whether it stays."
                 .to_owned()
         }
+    }
+}
+
+/// Why nothing is compared, by how many flows there are.
+pub(super) const fn nothing_compared(flows: [u64; 2]) -> &'static str {
+    match flows {
+        [0, 0] => "Neither capture has a TCP flow that was asked for, so nothing is compared.",
+        [0, _] => "A has no TCP flow that was asked for, so nothing is compared.",
+        [_, 0] => "B has no TCP flow that was asked for, so nothing is compared.",
+        _ => "The two captures have no service in common, so nothing is compared.",
     }
 }
 
