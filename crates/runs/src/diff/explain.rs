@@ -210,13 +210,8 @@ const LEAST_ALLOWED: f64 = 0.05;
 
 /// The facts that differ, in the order of [`Fact::ALL`].
 pub fn changed(sides: [&Side; 2]) -> Vec<Changed> {
-    let places = sides.map(|side| side.place().map(|(place, _)| place));
-    let known = Fact::ALL.into_iter().filter(|fact| fact.compares_at(places) && is_relevant(sides, *fact));
-    let changed = known.filter_map(|fact| {
-        let values = both(sides, fact)?;
-        let by = Measured::difference(fact, values[0], values[1])?;
-        Some(Changed { fact, values, by })
-    });
+    let relevant = Fact::ALL.into_iter().filter(|fact| is_relevant(sides, *fact));
+    let changed = relevant.filter_map(|fact| change(sides, fact));
     let mut changed: Vec<Changed> = changed.collect();
     // Segments are as large as they are allowed to be, so that a capture has nothing to add.
     if changed.iter().any(|changed| changed.fact == Fact::Mss) {
@@ -243,8 +238,17 @@ fn is_relevant(sides: [&Side; 2], fact: Fact) -> bool {
     }
 }
 
-fn both([a, b]: [&Side; 2], fact: Fact) -> Option<[Measured; 2]> {
-    Some([a.measured(fact)?, b.measured(fact)?])
+/// A fact of both sides, if both know it and their taps show it alike.
+pub fn both(sides: [&Side; 2], fact: Fact) -> Option<[Measured; 2]> {
+    let places = sides.map(|side| side.place().map(|(place, _)| place));
+    let [a, b] = sides.map(|side| side.measured(fact));
+    a.zip(b).filter(|_| fact.compares_at(places)).map(<[Measured; 2]>::from)
+}
+
+/// How a fact changed; `None` if it did not, or if that is not known.
+fn change(sides: [&Side; 2], fact: Fact) -> Option<Changed> {
+    let values = both(sides, fact)?;
+    Some(Changed { fact, values, by: Measured::difference(fact, values[0], values[1])? })
 }
 
 /// What explains a difference, the largest part first. Empty if it may be chance.
@@ -274,7 +278,7 @@ fn mechanisms(sides: [&Side; 2], cause: Cause, is_more: bool, changed: &[Changed
         (Fact::InFlight, Why::FlightOverRtt, is_flight(cause)),
     ];
     for (amount, why, _) in over.into_iter().filter(|(.., applies)| *applies) {
-        found.extend(over_rtt(sides, amount, is_more, changed).map(|facts| Mechanism { why, facts }));
+        found.extend(over_rtt(sides, amount, is_more).map(|facts| Mechanism { why, facts }));
     }
     for (fact, worse, why, _) in RULES.into_iter().filter(|(.., causes)| causes(cause)) {
         // The mean RTT has nothing to add where the path itself has another.
@@ -297,17 +301,19 @@ fn is_worse(by: f64, worse: Worse) -> bool {
 }
 
 /// What `amount`, a window or an amount in flight, allows over the RTT: the facts that changed it, if it is less in B where
-/// there is more time in B, or more where there is less.
-fn over_rtt(sides: [&Side; 2], amount: Fact, is_more: bool, changed: &[Changed]) -> Option<Vec<Changed>> {
-    let (amounts, rtts) = (both(sides, amount)?, both(sides, Fact::Rtt)?);
+/// there is more time in B, or more where there is less. If the amount is not known, that is the RTT alone.
+fn over_rtt(sides: [&Side; 2], amount: Fact, is_more: bool) -> Option<Vec<Changed>> {
+    let rtts = both(sides, Fact::Rtt)?;
+    let rtt = change(sides, Fact::Rtt);
+    let Some(amounts) = both(sides, amount) else {
+        return rtt.filter(|rtt| is_worse(rtt.by, Worse::More) == is_more).map(|rtt| vec![rtt]);
+    };
     let allowed = |side: usize| Some(amounts[side].number()? / rtts[side].number().filter(|rtt| *rtt > 0.0)?);
     let (one, other) = (allowed(0)?, allowed(1)?);
     let (less, than) = if is_more { (other, one) } else { (one, other) };
-    let related = [amount, Fact::Rtt, Fact::WindowScaling, Fact::WindowScale];
-    let related = &related[..if amount == Fact::Window { 4 } else { 2 }];
-    let facts: Vec<Changed> =
-        changed.iter().filter(|changed| related.contains(&changed.fact)).copied().collect();
-    let is_changed = |fact: Fact| facts.iter().any(|changed| changed.fact == fact);
-    let does = less < than * (1.0 - LEAST_ALLOWED) && (is_changed(amount) || is_changed(Fact::Rtt));
-    does.then_some(facts)
+    let amount_changed = change(sides, amount);
+    let does = less < than * (1.0 - LEAST_ALLOWED) && (amount_changed.is_some() || rtt.is_some());
+    let scale = [Fact::WindowScaling, Fact::WindowScale].map(|fact| change(sides, fact));
+    let scale = scale.into_iter().flatten().filter(|_| amount == Fact::Window);
+    does.then(|| amount_changed.into_iter().chain(rtt).chain(scale).collect())
 }

@@ -3,7 +3,7 @@
 //! - [`seen`]: a flow, as far as it is compared. [`side`]: flows of one capture, summed up.
 //! - [`pairing`]: which flows are compared with which.
 //! - [`time`]: the time for one amount of data, by cause.
-//! - [`fact`]: facts with a resolution. [`explain`]: those that have a mechanism.
+//! - [`fact`]: facts with a resolution. [`mod@explain`]: those that have a mechanism.
 //! - [`caution`]: what makes two captures less alike than their numbers look.
 
 pub mod caution;

@@ -7,7 +7,7 @@ use slowpath_analyses::Cause;
 use slowpath_model::{Bytes, Rate};
 use slowpath_runs::diff::Pair;
 use slowpath_runs::diff::caution::Caution;
-use slowpath_runs::diff::explain::{Mechanism, Reason, Why};
+use slowpath_runs::diff::explain::{Mechanism, Reason, Why, both};
 use slowpath_runs::diff::fact::{Fact, Measured, Place, Unit};
 use slowpath_runs::diff::pairing::PairedBy;
 use slowpath_runs::diff::side::Side;
@@ -247,10 +247,19 @@ fn why(mechanism: &Mechanism, pair: &Pair) -> String {
 /// What an amount allows over the RTT, before and after.
 fn over_rtt(mechanism: &Mechanism, fact: Fact, name: &str, pair: &Pair) -> String {
     let sides = pair.sides.each_ref();
-    let number =
-        |side: usize, fact: Fact| sides[side].measured(fact).and_then(Measured::number).unwrap_or(0.0);
+    let Some((amounts, rtts)) = both(sides, fact).zip(both(sides, Fact::Rtt)) else {
+        let facts: Vec<_> =
+            mechanism.facts.iter().map(|changed| went(changed.fact, changed.values)).collect();
+        let what = if fact == Fact::InFlight {
+            "what is in flight passes once"
+        } else {
+            "at most one window passes"
+        };
+        return format!("{what} in an RTT, and {}", facts.join(", "));
+    };
+    let number = |values: [Measured; 2], side: usize| values[side].number().unwrap_or(0.0);
     let allows = |side: usize| {
-        let (amount, rtt) = (bytes(number(side, fact)), seconds(number(side, Fact::Rtt)));
+        let (amount, rtt) = (bytes(number(amounts, side)), seconds(number(rtts, side)));
         let rate = Rate::of(amount, rtt).map_or_else(String::new, |rate| format!(", which allows {rate}"));
         format!("{amount} over {} in {}{rate}", duration(rtt), NAMES[side])
     };
