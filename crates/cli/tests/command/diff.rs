@@ -299,6 +299,7 @@ fn taps_at_different_places_are_named() {
     let document = compared(&folder, "a/sender.pcapng", "a/receiver.pcapng", &[]);
     let pair = pair(&document);
     assert!(names(&pair["cautions"], "kind").contains(&"other-place"), "{pair:#}");
+    assert_eq!(names(&pair["changed"], "fact"), Vec::<&str>::new(), "{pair:#}");
     assert_eq!(pair["difference"]["is_beyond_chance"], false, "{pair:#}");
 }
 

@@ -163,7 +163,12 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
     let above_zero = |value: f64| (value > 0.0).then_some(value);
     let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
     let bytes = |bytes: Bytes| bytes.get() as f64;
-    value(Fact::Rtt, overview.base_rtt.filter(|rtt| *rtt > 0).map(|micros| f64::from(micros) * 1e-6));
+    // Away from the sender, at a distance that is not known, an RTT is measured in part only.
+    let is_whole = flow.vantage.to_a.is_some() && flow.vantage.to_b.is_some();
+    value(
+        Fact::Rtt,
+        overview.base_rtt.filter(|rtt| *rtt > 0 && is_whole).map(|micros| f64::from(micros) * 1e-6),
+    );
     let rtt = measures.rtt_by_ack;
     value(Fact::LoadedRtt, seconds(rtt.mean.filter(|_| rtt.count >= LEAST_RTTS)));
     value(Fact::Handshake, seconds(opening.round_trip));
