@@ -58,6 +58,13 @@ impl FlowReport {
         lost.map(|finding| finding.lasted).sum()
     }
 
+    /// Idle time before the first data of the main direction, and after its last.
+    pub fn idle_outside(&self) -> Duration {
+        let (spells, measures) = (&self.main().spells, &self.main().measures);
+        let idle = spells.iter().filter(|spell| spell.cause == Cause::SenderIdle);
+        idle.map(|spell| spell.outside(measures)).sum()
+    }
+
     /// Its place among flows.
     pub fn rank(&self) -> Rank {
         (Reverse(self.time_lost()), Reverse(self.main().measures.unique_bytes), self.id)
@@ -535,6 +542,13 @@ impl Spell {
     /// How long it lasted.
     pub fn lasted(&self) -> Duration {
         self.to.since(self.from).unwrap_or_default()
+    }
+
+    /// How much of it is before the first data of its direction, and after the last.
+    pub fn outside(&self, measures: &Measures) -> Duration {
+        let before = measures.first_data.and_then(|first| first.min(self.to).since(self.from));
+        let after = measures.last_data.and_then(|last| self.to.since(last.max(self.from)));
+        before.unwrap_or_default() + after.unwrap_or_default()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::console::{self, Output};
 use crate::cookbook::Cookbook;
 use crate::copy::Copy;
 use crate::diagnose::Diagnose;
+use crate::diff::Compare;
 use crate::doctor::Doctor;
 use crate::drill::Drill;
 use crate::explain::Explain;
@@ -56,6 +57,8 @@ pub struct Cli {
 pub enum Command {
     /// Show what limited each flow, the slowest first, and how to fix it
     Diagnose(Diagnose),
+    /// Compare two captures: what changed, and what it did
+    Diff(Compare),
     /// Watch what limits this host's transfers now, on a full screen
     Watch(Watch),
     /// Print the packets of a capture, one per line

@@ -11,6 +11,7 @@ mod console;
 mod cookbook;
 mod copy;
 mod diagnose;
+mod diff;
 mod doctor;
 mod drill;
 mod explain;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
 fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
     match command {
         Command::Diagnose(args) => diagnose::run(&args, console),
+        Command::Diff(args) => diff::run(&args, console),
         Command::Watch(args) => watch::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),

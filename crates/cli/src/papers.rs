@@ -1,9 +1,10 @@
 //! `slowpath papers`: published experiments, reproduced.
 
 use crate::Outcome;
+use crate::choice::described;
 use crate::console::{self, Console};
 use crate::output::Force;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use slowpath_runs::papers::Request;
 use slowpath_views::papers as view;
 use std::path::PathBuf;
@@ -13,8 +14,8 @@ use std::path::PathBuf;
 #[command(after_long_help = view::HELP)]
 pub struct Papers {
     /// Which paper
-    #[arg(value_name = "PAPER")]
-    paper: Paper,
+    #[arg(value_name = "PAPER", value_parser = described(view::PAPERS))]
+    paper: view::Named,
     /// Runs per experiment, each with another seed [default: 5 for wu and ubik, 7 for leith, 3 for weigle]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
@@ -46,38 +47,10 @@ pub struct Papers {
     compare: Option<PathBuf>,
 }
 
-/// A paper, by its short name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Paper {
-    /// Wu and Crawford 2007, Potential performance bottleneck in Linux TCP
-    Wu,
-    /// Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: a thousand experiments
-    Weigle,
-    /// Leith 2004, Linux TCP implementation issues in high-speed networks
-    Leith,
-    /// Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems
-    Ubik,
-    /// LaVoie, Nahum and Flynn 2006, Profiling TCP: measured on this machine's kernel, as root
-    Lavoie,
-}
-
-impl Paper {
-    /// `None` if its experiments are measured on a real kernel.
-    const fn simulated(self) -> Option<slowpath_papers::Paper> {
-        match self {
-            Self::Wu => Some(slowpath_papers::Paper::Wu),
-            Self::Weigle => Some(slowpath_papers::Paper::Weigle),
-            Self::Leith => Some(slowpath_papers::Paper::Leith),
-            Self::Ubik => Some(slowpath_papers::Paper::Ubik),
-            Self::Lavoie => None,
-        }
-    }
-}
-
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
     args.force.check(args.html.as_deref(), &[], "--html")?;
     let [keep, from, compare] = [&args.keep, &args.from, &args.compare].map(Option::as_deref);
-    let (paper, in_lab, seeds) = (args.paper.simulated(), args.lab, args.seeds);
+    let (paper, in_lab, seeds) = (args.paper.simulated, args.lab, args.seeds);
     let (only, seconds) = (&args.only[..], args.seconds);
     let report =
         Request { paper, in_lab, seeds, only, seconds, keep, from, compare }.report(|what, all| {

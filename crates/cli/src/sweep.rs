@@ -74,7 +74,7 @@ struct Plot {
 }
 
 pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
-    let (places, carrier) = (args.places(), args.carrier.unwrap_or_default());
+    let (places, carrier) = (Places::of(args.lab, args.compare), args.carrier.unwrap_or_default());
     // While there is one thread only.
     if places != Places::Simulator {
         privilege::obtain()?;
@@ -110,14 +110,4 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     }
     let whole = runs().count() == plan.jobs.len() && runs().all(|run| run.invalid.is_empty());
     Ok(if whole { Outcome::Whole } else { Outcome::Partial })
-}
-
-impl Sweep {
-    fn places(&self) -> Places {
-        match (self.lab, self.compare) {
-            (true, _) => Places::Kernel,
-            (_, true) => Places::Both,
-            _ => Places::Simulator,
-        }
-    }
 }

@@ -11,6 +11,7 @@ use std::process::{Command, Output};
 
 const SENDER: &str = "captures/shipped/random-loss-20mbit-40ms-10000ppm-cubic/sender.pcap.zst";
 const RECEIVER: &str = "captures/shipped/random-loss-20mbit-40ms-10000ppm-cubic/receiver.pcap.zst";
+const GOOD: &str = "captures/shipped/full-link-20mbit-20ms-reno-tso/sender.pcap.zst";
 const KEPT: &str = "crates/sources/live/tests/live/kept/transfer.raw";
 const REST: &str = "…";
 
@@ -72,7 +73,14 @@ fn prepare(temporary: &Path) -> (PathBuf, PathBuf) {
     let (bin, folder) = (temporary.join("bin"), temporary.join("here"));
     stand_ins(&bin);
     fs::create_dir_all(&folder).expect("a folder");
-    for (name, capture) in [("transfer.pcap", SENDER), ("sender.pcap", SENDER), ("receiver.pcap", RECEIVER)] {
+    let captures = [
+        ("transfer.pcap", SENDER),
+        ("sender.pcap", SENDER),
+        ("receiver.pcap", RECEIVER),
+        ("good.pcap", GOOD),
+        ("bad.pcap", SENDER),
+    ];
+    for (name, capture) in captures {
         fs::copy(root().join(capture), folder.join(name)).expect("a shipped capture");
     }
     fs::copy(root().join(KEPT), folder.join("host.raw")).expect("a probe's records");

@@ -8,7 +8,8 @@ use simulated::Simulated;
 use slowpath_analyses::clock_steps::{ClockCorrection, ClockStep, ClockWatch, CorrectedTimes};
 use slowpath_analyses::in_order::InOrder;
 use slowpath_analyses::pairing::{Both, Collector};
-use slowpath_analyses::{Analysis, Labels, VantageOverride};
+use slowpath_analyses::picture::{PictureOptions, Pictures};
+use slowpath_analyses::{Analysis, AnalysisOptions, Labels, VantageOverride};
 use slowpath_capture::Capture;
 use slowpath_model::{End, FlowId, Sink};
 use slowpath_recording::Recording;
@@ -189,6 +190,29 @@ pub fn analyse<L: Labels>(
     read_corrected(path, &mut in_order, steps, progress())?;
     in_order.finish();
     Ok((input, stamps, analysis))
+}
+
+/// The pictures of all flows that are `shown`. Which these are is known only when all was read: where one of them had to
+/// make room for others, a file is read once more for their pictures alone.
+///
+/// # Errors
+///
+/// If the file cannot be read again.
+pub fn all_pictures(
+    path: &Path,
+    options: AnalysisOptions,
+    shown: &[(FlowId, End)],
+    pictures: Pictures,
+    progress: &dyn Fn() -> Progress,
+) -> Result<Pictures, Error> {
+    let all_there = shown.iter().all(|(flow, sender)| pictures.picture(*flow, *sender).is_some());
+    if all_there || !(path.is_file() || path.is_dir()) {
+        return Ok(pictures);
+    }
+    let only = Some(shown.iter().map(|(flow, _)| *flow).collect());
+    let wanted = PictureOptions { only, ..PictureOptions::default() };
+    let fresh = || Analysis::with_labels(options, Pictures::new(wanted.clone()));
+    Ok(analyse(path, None, progress, fresh)?.2.finish_each(|_| ()).1)
 }
 
 /// Reads all of `path` into `sink` as if its clock had not been set at `steps`.

@@ -19,6 +19,7 @@
 //! - [`work`]: the work files next to profiles.
 //! - [`watch`]: this host's connections, as its kernel reports them.
 //! - [`mod@anonymize`]: copies without what identifies hosts and people.
+//! - [`diff`]: two captures next to each other.
 //! - [`what_if`]: a captured transfer, simulated as it was and with other settings.
 //! - [`sweep`]: many runs: planned, run on all CPUs, stored as a data set and read back.
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
@@ -29,6 +30,7 @@ pub mod bars;
 pub mod connections;
 pub mod cookbook;
 pub mod copy;
+pub mod diff;
 pub mod drill;
 mod error;
 pub mod file;

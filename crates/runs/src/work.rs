@@ -44,6 +44,15 @@ pub fn conclude(recorded: &Recorded, say: Say<'_>) -> (Option<PathBuf>, Option<C
     (written.ok(), counted.ok().flatten())
 }
 
+/// Whether a profile is whole: its command did not fail, it was not ended early, and no sample was lost. Reports a failure.
+pub fn is_whole(recorded: &Recorded, counted: Option<&Counted>, is_early: bool, say: Say<'_>) -> bool {
+    let failed = recorded.failure().filter(|_| !is_early);
+    if let Some(how) = &failed {
+        say(&format!("the command failed: {how}"));
+    }
+    failed.is_none() && !is_early && counted.is_some_and(|counted| counted.lost == 0)
+}
+
 /// An error, and what caused it.
 fn with_reasons(error: &dyn Error) -> String {
     let (mut text, mut reason) = (error.to_string(), error.source());

@@ -1,6 +1,6 @@
 //! The finding in a flow's headline.
 
-use slowpath_analyses::report::{Finding, FlowReport, Spell};
+use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Confidence, Limit};
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
 /// was nearly all of the time.
 pub fn longest_finding(flow: &FlowReport) -> Option<&Finding> {
     let findings = &flow.main().findings;
-    let outside = Some(time_outside(flow)).filter(|outside| *outside < flow.lasted() * 9 / 10);
+    let outside = Some(flow.idle_outside()).filter(|outside| *outside < flow.lasted() * 9 / 10);
     let weight = |finding: &Finding| {
         let outside = outside.filter(|_| finding.cause == Cause::SenderIdle);
         finding.lasted.saturating_sub(outside.unwrap_or_default())
@@ -33,13 +33,4 @@ pub fn longest_finding(flow: &FlowReport) -> Option<&Finding> {
     let most = Limit::ALL.into_iter().max_by_key(|limit| (under(*limit), Reverse(*limit)))?;
     let of_it = findings.iter().filter(|finding| finding.cause.limit() == most);
     of_it.max_by_key(|finding| weight(finding))
-}
-
-/// Idle time before the first data of the main direction, and after its last.
-pub fn time_outside(flow: &FlowReport) -> Duration {
-    let (spells, measures) = (&flow.main().spells, &flow.main().measures);
-    let idle = spells.iter().filter(|spell| spell.cause == Cause::SenderIdle);
-    let before = |spell: &Spell| measures.first_data?.min(spell.to).since(spell.from);
-    let after = |spell: &Spell| spell.to.since(measures.last_data?.max(spell.from));
-    idle.flat_map(|spell| [before(spell), after(spell)]).flatten().sum()
 }

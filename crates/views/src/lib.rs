@@ -19,7 +19,7 @@
 //! - [`page`]: the data of the HTML page, and the page itself, a self-contained file.
 //! - [`events`]: events, one per line. [`flow_list`]: flows, one per line. [`summary`]: many flows on a screen.
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
-//! - [`what_if`]: a transfer with other settings.
+//! - [`what_if`]: a transfer with other settings. [`diff`]: two captures next to each other.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, for several commands.
 //! - [`table`]: tables within the width of a terminal.
 //! - [`recording`]: the recordings that were read, for people. [`wall_clock`]: dates and times of day.
@@ -42,6 +42,7 @@ pub mod cookbook;
 pub mod copy;
 mod counts;
 pub mod diagnosis;
+pub mod diff;
 pub mod doctor;
 pub mod drill;
 pub mod events;

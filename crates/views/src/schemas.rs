@@ -1,8 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    anonymize, cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths,
-    probe, profile, run, sweep, tune, tunings, what_if,
+    anonymize, cookbook, copy, diff, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers,
+    paths, probe, profile, run, sweep, tune, tunings, what_if,
 };
 
 /// The schema of every document, with the name of its file.
@@ -50,6 +50,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("tune-revert-1", schemars::schema_for!(tune::RevertDocument)),
         ("tune-verify-1", schemars::schema_for!(tune::VerifyDocument)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
+        ("diff-1", schemars::schema_for!(diff::DiffDocument)),
         ("what-if-1", schemars::schema_for!(what_if::WhatIfDocument)),
         ("cookbook-1", schemars::schema_for!(cookbook::CookbookDocument<'static>)),
         ("anonymize-1", schemars::schema_for!(anonymize::AnonymizeDocument)),

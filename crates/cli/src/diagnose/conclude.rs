@@ -5,15 +5,16 @@ use crate::console::{self, Console};
 use crate::diagnose::observe::{Seen, on_page};
 use crate::{Outcome, recording};
 use anyhow::Context;
-use slowpath_analyses::picture::{PictureOptions, Pictures};
+use slowpath_analyses::AnalysisOptions;
+use slowpath_analyses::picture::Pictures;
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_runs::input::all_pictures;
 use slowpath_runs::watch::Watched;
 use slowpath_views::live::{self, LiveDocument};
 use slowpath_views::recording::without_names;
 use slowpath_views::{Diagnosis, Paired, Recording, json, page, rank::Ranking, summary::Summary, terminal};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// All that is to be said.
 pub struct Found {
@@ -34,10 +35,12 @@ pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Res
     }
     let outcome = recording::outcome(&recordings);
     let recordings = if args.anonymize.is_some() { without_names(recordings) } else { recordings };
-    let pictures = match seen.pictures {
-        Some(pictures) => Some(complete(args, &seen.file, options, &ranking, pictures, console)?),
-        None => None,
-    };
+    let shown =
+        ranking.full.iter().take(on_page(args).unwrap_or_default()).map(|flow| (flow.id, flow.sender));
+    let shown: Vec<_> = shown.collect();
+    let progress = || recording::progress(&seen.file, console);
+    let whole = |pictures| all_pictures(&seen.file, options, &shown, pictures, &progress);
+    let pictures = seen.pictures.map(whole).transpose()?;
     let diagnosis = Diagnosis {
         recordings,
         ranking,
@@ -47,27 +50,6 @@ pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Res
     };
     tell(args, console, diagnosis, args.html.as_ref().zip(pictures))?;
     Ok(outcome)
-}
-
-/// The pictures of all flows that are shown in full. Which these are is known only when all was read: where one of
-/// them had to make room for others, a file is read once more for their pictures alone.
-fn complete(
-    args: &Diagnose,
-    file: &Path,
-    options: AnalysisOptions,
-    ranking: &Ranking,
-    pictures: Pictures,
-    console: &Console,
-) -> anyhow::Result<Pictures> {
-    let shown = || ranking.full.iter().take(on_page(args).unwrap_or_default());
-    let all_there = shown().all(|flow| pictures.picture(flow.id, flow.sender).is_some());
-    if all_there || !(file.is_file() || file.is_dir()) {
-        return Ok(pictures);
-    }
-    let only = Some(shown().map(|flow| flow.id).collect());
-    let wanted = PictureOptions { only, ..PictureOptions::default() };
-    let fresh = || Analysis::with_labels(options, Pictures::new(wanted.clone()));
-    Ok(recording::analyse(file, None, console, fresh)?.1.finish_each(|_| ()).1)
 }
 
 /// Writes the page if one is asked for, and prints the verdict.

@@ -8,9 +8,8 @@ use anyhow::bail;
 use clap::{Args, ValueHint};
 use slowpath_files::{Existing, check_output};
 use slowpath_model::units::duration_from_text;
-use slowpath_profile::record::Counted;
-use slowpath_profile::{Recorded, Recorder, Unwinding, What};
-use slowpath_runs::work::conclude;
+use slowpath_profile::{Recorder, Unwinding, What};
+use slowpath_runs::work::{conclude, is_whole};
 use slowpath_views::profile::{help, record as view};
 use std::ffi::OsString;
 use std::io::Write;
@@ -93,7 +92,8 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
             let _ = console::stderr().write_all(&text);
         }
     }
-    Ok(outcome(&recorded, counted.as_ref(), is_early))
+    let is_whole = is_whole(&recorded, counted.as_ref(), is_early, &warn);
+    Ok(if is_whole { Outcome::Whole } else { Outcome::Partial })
 }
 
 fn recorder(args: &Record) -> Recorder {
@@ -110,14 +110,4 @@ fn recorder(args: &Record) -> Recorder {
         output_to_stderr: args.json,
         ..Recorder::new(what, &args.out)
     }
-}
-
-/// Warns if the command failed; returns the exit code.
-fn outcome(recorded: &Recorded, counted: Option<&Counted>, is_early: bool) -> Outcome {
-    let failed = recorded.failure().filter(|_| !is_early);
-    if let Some(how) = &failed {
-        warn(&format!("the command failed: {how}"));
-    }
-    let is_whole = failed.is_none() && !is_early && counted.is_some_and(|counted| counted.lost == 0);
-    if is_whole { Outcome::Whole } else { Outcome::Partial }
 }

@@ -3,9 +3,10 @@
 use crate::captures::Captures;
 use crate::{outcome, run};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "anonymize",
     "diagnose",
+    "diff",
     "show",
     "flows",
     "causes",

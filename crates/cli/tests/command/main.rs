@@ -7,6 +7,7 @@ mod captures;
 mod clock_steps;
 mod cookbook;
 mod copy;
+mod diff;
 mod doctor;
 mod drill;
 mod explain;
@@ -445,9 +446,10 @@ fn words(line: &str) -> Vec<&str> {
 #[test]
 fn every_example_of_the_help_runs() {
     let folder = Captures::new();
-    for name in
-        ["transfer.pcap", "transfer.pcapng", "sender.pcapng", "big.pcapng", "monday.pcap", "tuesday.pcap"]
-    {
+    let pcaps = ["transfer.pcap", "monday.pcap", "tuesday.pcap"].map(str::to_owned);
+    let pcapngs =
+        ["transfer", "sender", "big", "good", "bad", "before", "after"].map(|name| format!("{name}.pcapng"));
+    for name in pcaps.iter().chain(&pcapngs) {
         folder.write(name, &captures::transfer(60));
     }
     folder.write("receiver.pcapng", &captures::transfer_at_receiver(60));

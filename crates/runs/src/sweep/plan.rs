@@ -56,6 +56,15 @@ pub enum Places {
 }
 
 impl Places {
+    /// On the kernel if `in_lab`, in both if they are compared, else in the simulator.
+    pub const fn of(in_lab: bool, are_compared: bool) -> Self {
+        match (in_lab, are_compared) {
+            (true, _) => Self::Kernel,
+            (false, true) => Self::Both,
+            (false, false) => Self::Simulator,
+        }
+    }
+
     /// The part of a sweep's identity that says where runs are done. `carrier` is the name of the packets' carrier on
     /// the kernel.
     pub fn describe(self, carrier: &str) -> String {

@@ -149,7 +149,7 @@ pub struct Stall {
 }
 
 /// Every cause's name.
-fn cause_names() -> Vec<String> {
+pub(crate) fn cause_names() -> Vec<String> {
     Cause::ALL.iter().map(ToString::to_string).collect()
 }
 

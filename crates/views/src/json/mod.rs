@@ -18,6 +18,7 @@ mod summary;
 
 pub use catalogue::{CauseEntry, Causes};
 pub use event::EventLine;
+pub(crate) use finding::cause_names;
 pub use finding::{Advice, Evidence, Finding, Fix, Spell, Stall};
 pub use flow::{Closing, Direction, Flow, Opening, Vantage};
 pub use measures::{Labels, Measures, RoundTrips, SynOptions, Window, WindowScale};

@@ -59,7 +59,7 @@ pub struct ClockStep {
 }
 
 impl Recording {
-    pub(super) fn of(recording: &recording::Recording) -> Self {
+    pub(crate) fn of(recording: &recording::Recording) -> Self {
         let skipped = |skipped: &recording::Skipped| Skipped {
             count: skipped.count,
             unit: skipped.unit.to_owned(),

@@ -1,5 +1,43 @@
 //! The long help of `slowpath papers`.
 
+use slowpath_papers::Paper;
+
+/// A paper that can be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The paper; `None` if its experiments are measured on a real kernel.
+    pub simulated: Option<Paper>,
+}
+
+/// The papers, each with its short name and its title.
+pub const PAPERS: [(Named, &str, &str); 5] = [
+    (
+        Named { simulated: Some(Paper::Wu) },
+        "wu",
+        "Wu and Crawford 2007, Potential performance bottleneck in Linux TCP",
+    ),
+    (
+        Named { simulated: Some(Paper::Weigle) },
+        "weigle",
+        "Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: a thousand experiments",
+    ),
+    (
+        Named { simulated: Some(Paper::Leith) },
+        "leith",
+        "Leith 2004, Linux TCP implementation issues in high-speed networks",
+    ),
+    (
+        Named { simulated: Some(Paper::Ubik) },
+        "ubik",
+        "Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems",
+    ),
+    (
+        Named { simulated: None },
+        "lavoie",
+        "LaVoie, Nahum and Flynn 2006, Profiling TCP: measured on this machine's kernel, as root",
+    ),
+];
+
 /// What `--help` teaches about the command.
 pub const HELP: &str = "\
 Each experiment is a scenario, run in the simulator with several seeds. The tables show the median, and the lowest and highest \

@@ -6,7 +6,7 @@ mod help;
 mod json;
 mod page;
 
-pub use help::HELP;
+pub use help::{HELP, Named, PAPERS};
 pub use json::PaperDocument;
 pub use page::page;
 

@@ -10,7 +10,7 @@ pub use recording::{
 };
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
-use crate::headline::{longest_finding, main_finding, time_outside};
+use crate::headline::{longest_finding, main_finding};
 use crate::quantity::{count, counted, duration, share};
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
@@ -80,7 +80,7 @@ fn bound(flow: &FlowReport, first: &Finding) -> String {
         });
     }
     if let Some(second) = second.filter(|finding| finding.share >= WORTH_A_SENTENCE) {
-        let idle = second.cause == Cause::SenderIdle && time_outside(flow) * 2 > second.lasted;
+        let idle = second.cause == Cause::SenderIdle && flow.idle_outside() * 2 > second.lasted;
         let when = if idle { ", most of it before or after the transfer" } else { "" };
         text.push_str(&format!(" Another {}{when}: {}.", share(second.share), named(second.cause)));
     }
