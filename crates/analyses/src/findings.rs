@@ -270,7 +270,7 @@ impl<'a> Material<'a> {
             found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
         }
         found.extend(rare.pace_of_bunches.map(|rate| Evidence::PacedBunches { rate: to_rate(rate) }));
-        found.extend(self.no_queue());
+        found.extend(self.no_queue().filter(|evidence| self.may_tell(evidence)));
     }
 
     fn connection(&self, cause: Cause, found: &mut Vec<Evidence>) {
@@ -497,10 +497,10 @@ impl<'a> Material<'a> {
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
         if self.overview.queue_shows {
-            found.extend(self.no_queue());
+            found.extend(self.no_queue().filter(|evidence| self.may_tell(evidence)));
         }
-        // Slow start ends with the first loss.
-        if cause != Cause::SlowStart {
+        // Both end with the first loss.
+        if !matches!(cause, Cause::SlowStart | Cause::EarlyExit) {
             found.extend(self.retransmitted());
         }
     }
@@ -644,6 +644,12 @@ impl<'a> Material<'a> {
             }
             None => Evidence::NoQueue { shortest },
         })
+    }
+
+    /// Whether the capture has what `evidence` says of queues: one may have stood all the time if it began later than the
+    /// connection.
+    const fn may_tell(&self, evidence: &Evidence) -> bool {
+        self.opening.syn.is_some() || !matches!(evidence, Evidence::NoQueue { .. })
     }
 
     /// The shortest RTT, in whole microseconds; below one, it is unknown.

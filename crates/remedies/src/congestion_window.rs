@@ -23,7 +23,8 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
          connection pays this once: send more over each, and keep connections open."
     );
     let mut advice = vec![Advice::new(text)];
-    if facts.finding.spells > 1 {
+    let paused = facts.sent().rto.is_some_and(|rto| facts.sent().idle_longest > rto);
+    if facts.finding.spells > 1 && paused {
         advice.push(
             Advice::new(
                 "It happened more than once on this connection: after each pause longer than the RTO, Linux \

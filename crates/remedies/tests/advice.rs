@@ -278,6 +278,20 @@ fn with_receiver(scale: u8, window: Bytes) -> FlowReport {
     report
 }
 
+/// Slow start that something else interrupted is none of pauses.
+#[test]
+fn slow_start_without_a_pause_is_not_that_of_pauses() {
+    let advises_pauses = |longest: Duration| {
+        let mut report = report_of(Cause::SlowStart);
+        report.directions[End::B.index()].measures.idle_longest = longest;
+        advise(&finding(Cause::SlowStart), &report)
+            .iter()
+            .any(|one| one.text.contains("pause longer than the RTO"))
+    };
+    assert!(advises_pauses(Duration::from_secs(2)));
+    assert!(!advises_pauses(Duration::from_millis(133)));
+}
+
 /// 3 MiB per 40 ms are 629 Mbit/s; 2.5 Gbit/s is the smallest link rate above twice 600; that is 12.5 MB per 40 ms, and
 /// four times that is 47.7 MiB.
 #[test]

@@ -280,6 +280,19 @@ fn window_of_a_path_that_became_longer_allows_what_that_path_lets_it() {
     assert!((3.0e6..3.5e6).contains(&(rate.get() as f64)), "{rate:?}");
 }
 
+/// A queue of another flow may have stood since before a capture began, so that no RTT in it is short: it says nothing of queues.
+#[test]
+fn capture_that_begins_later_does_not_exclude_a_queue() {
+    let taps = transfer(Setup { fate: Box::new(losing(at_random(100))), ..Setup::default() });
+    let says = |passed: &[Passed]| {
+        let findings = report(passed).main().findings.clone();
+        let of_loss = findings.into_iter().find(|finding| finding.cause == Cause::AfterLoss).expect("losses");
+        of_loss.evidence.iter().any(|evidence| evidence.slug() == "no-queue")
+    };
+    assert!(says(&taps.a));
+    assert!(!says(&taps.a[3..]), "without the handshake");
+}
+
 /// Losses keep the congestion window small, and a tap in between stamps a packet in two hundred 3 ms late: whatever answers that
 /// one seems nearer. The path is no longer than its shortest RTT for that.
 #[test]

@@ -169,7 +169,7 @@ pub fn report_of(cause: Cause) -> FlowReport {
     match cause {
         Cause::SynLost => report.opening.retransmitted = 2,
         Cause::AcceptQueueFull => report.opening.unaccepted = 2,
-        Cause::SenderIdle => sent.idle_longest = 2 * SECOND,
+        Cause::SenderIdle | Cause::SlowStart => sent.idle_longest = 2 * SECOND,
         Cause::ThinkTime => sent.unique_bytes = Bytes::kib(640),
         Cause::NoWindowScaling => {
             answered.options = Some(SynOptions { window_scale: None, ..OPTIONS });

@@ -72,7 +72,7 @@ impl Collected {
         } else {
             self.unopened.entry([a, b]).or_default()
         };
-        side.add(&seen, cause);
+        side.join(Side::of(&seen, cause));
         if seen.bytes > self.largest.as_ref().map_or(Bytes::ZERO, |largest| largest.bytes) {
             self.largest = Some(seen);
         }
@@ -119,11 +119,7 @@ pub fn pair(collected: [Collected; 2], is_chosen: bool) -> Paired {
             _ => collected.iter().all(|one| one.with_data() == 1).then_some(PairedBy::Largest),
         };
         if let Some(by) = by {
-            let sides = mains.map(|seen| {
-                let mut side = Side::default();
-                side.add(seen, None);
-                side
-            });
+            let sides = mains.map(|seen| Side::of(seen, None));
             let left_out =
                 [0, 1].map(|side| (collected[side].flows - 1, collected[side].bytes - mains[side].bytes));
             return Paired { pairs: vec![Sides { servers, by, sides }], left_out, ..Paired::default() };

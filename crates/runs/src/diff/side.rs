@@ -62,39 +62,36 @@ struct Spread {
 const CONFIDENCES: [Confidence; 3] = [Confidence::Low, Confidence::Medium, Confidence::High];
 
 impl Side {
-    /// Adds a flow. Of one without data, `cause` is what kept it from having some.
-    pub fn add(&mut self, seen: &Seen, cause: Option<Cause>) {
+    /// One flow. Of one without data, `cause` is what kept it from having some.
+    pub fn of(seen: &Seen, cause: Option<Cause>) -> Self {
+        let mut side = Self::default();
         if seen.bytes == Bytes::ZERO {
-            *self.without_data.entry(cause).or_default() += 1;
-            return;
+            side.without_data.insert(cause, 1);
+            return side;
         }
-        self.one = (self.flows == 0).then_some((seen.id, seen.key, seen.sender));
-        self.flows += 1;
-        self.bytes += seen.bytes;
-        self.unseen += seen.unseen;
-        self.time += seen.time;
-        self.idle += seen.idle;
-        self.downloads += u64::from(seen.sender == End::B);
-        self.opened += u64::from(seen.is_opening_seen);
         for spent in &seen.spent {
-            let under = self.causes.entry(spent.cause).or_default();
+            let under = side.causes.entry(spent.cause).or_default();
             under.lasted += spent.lasted;
             under.variance += spent.variance;
             under.sure[spent.confidence as usize] += spent.lasted;
         }
-        let (by_confidence, flows) = self.places.entry(seen.place).or_default();
-        by_confidence[seen.place_confidence as usize] += 1;
-        *flows += 1;
-        for (fact, sample) in &seen.facts {
-            match (self.facts.get_mut(fact), sample) {
-                (Some(sum), sample) => sum.add(*sample),
-                (None, sample) => drop(self.facts.insert(*fact, Sum::of(*sample))),
-            }
-        }
+        let mut by_confidence = [0; 3];
+        by_confidence[seen.place_confidence as usize] = 1;
         let (bytes, time) = (seen.bytes.get() as f64, seen.time.as_secs_f64());
-        self.spread.squared_bytes += bytes * bytes;
-        self.spread.squared_time += time * time;
-        self.spread.product += bytes * time;
+        Self {
+            flows: 1,
+            one: Some((seen.id, seen.key, seen.sender)),
+            bytes: seen.bytes,
+            unseen: seen.unseen,
+            time: seen.time,
+            idle: seen.idle,
+            downloads: u64::from(seen.sender == End::B),
+            opened: u64::from(seen.is_opening_seen),
+            places: BTreeMap::from([(seen.place, (by_confidence, 1))]),
+            facts: seen.facts.iter().map(|(fact, sample)| (*fact, Sum::of(*sample))).collect(),
+            spread: Spread { squared_bytes: bytes * bytes, squared_time: time * time, product: bytes * time },
+            ..side
+        }
     }
 
     /// Adds the flows of another.
@@ -214,10 +211,6 @@ impl Sum {
             Sample::Events(events) => Self::Events(events),
             Sample::Flag(flag) => Self::Flag(Events::single(flag.into(), 1)),
         }
-    }
-
-    fn add(&mut self, sample: Sample) {
-        self.join(Self::of(sample));
     }
 
     fn join(&mut self, other: Self) {

@@ -151,7 +151,6 @@ mod tests {
             confidence: Confidence::High,
         });
         let spent: Vec<Spent> = spent.collect();
-        let mut side = Side::default();
         let seen = Seen {
             id: FlowId(1),
             key: FlowKey { a: end(1), b: end(2), occurrence: 0 },
@@ -166,8 +165,7 @@ mod tests {
             spent,
             facts: Vec::new(),
         };
-        side.add(&seen, None);
-        side
+        Side::of(&seen, None)
     }
 
     fn causes() -> impl Strategy<Value = Vec<(usize, u64)>> {
