@@ -270,7 +270,7 @@ impl<'a> Material<'a> {
             found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
         }
         found.extend(rare.pace_of_bunches.map(|rate| Evidence::PacedBunches { rate: to_rate(rate) }));
-        found.extend(self.no_queue().filter(|evidence| self.may_tell(evidence)));
+        found.extend(self.told_of_queues());
     }
 
     fn connection(&self, cause: Cause, found: &mut Vec<Evidence>) {
@@ -497,7 +497,7 @@ impl<'a> Material<'a> {
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
         if self.overview.queue_shows {
-            found.extend(self.no_queue().filter(|evidence| self.may_tell(evidence)));
+            found.extend(self.told_of_queues());
         }
         // Both end with the first loss.
         if !matches!(cause, Cause::SlowStart | Cause::EarlyExit) {
@@ -646,10 +646,11 @@ impl<'a> Material<'a> {
         })
     }
 
-    /// Whether the capture has what `evidence` says of queues: one may have stood all the time if it began later than the
-    /// connection.
-    const fn may_tell(&self, evidence: &Evidence) -> bool {
-        self.opening.syn.is_some() || !matches!(evidence, Evidence::NoQueue { .. })
+    /// [`Self::no_queue`], as far as it is told: in a capture that began later than the connection, a queue may have stood all
+    /// the time.
+    fn told_of_queues(&self) -> Option<Evidence> {
+        let began_later = self.opening.syn.is_none();
+        self.no_queue().filter(|evidence| !(began_later && matches!(evidence, Evidence::NoQueue { .. })))
     }
 
     /// The shortest RTT, in whole microseconds; below one, it is unknown.

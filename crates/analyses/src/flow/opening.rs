@@ -134,6 +134,7 @@ impl FlowState {
         }
         let acknowledges = !segment.flags.has(Flags::RST) && segment.ack.is_some_and(|ack| ack.0 > 1);
         let had_no_effect = acknowledges && self.awaits_answer() && self.data_had_no_effect(at);
+        let data = u32::try_from(self.ends[0].data_packets).unwrap_or(u32::MAX);
         let opening = &mut self.opening;
         // The ACK and what the responder sent meanwhile take as long as the SYN and its answer did, or less.
         let to_responder =
@@ -141,11 +142,11 @@ impl FlowState {
         if !segment.flags.has(Flags::SYN) {
             opening.accepted = (opening.unaccepted > 0 || had_no_effect).then_some(at);
             if had_no_effect {
-                opening.unaccepted_data = self.ends[0].data_packets as u32;
+                opening.unaccepted_data = data;
             }
         } else if at.nanos_since(established) > SYN_ACK_TIMER + to_responder {
             opening.unaccepted += 1;
-            opening.unaccepted_data = u32::try_from(self.ends[0].data_packets).unwrap_or(u32::MAX);
+            opening.unaccepted_data = data;
         }
     }
 

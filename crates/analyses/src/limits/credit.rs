@@ -3,7 +3,7 @@
 //! may look like a program's or a congestion window's.
 
 use super::context::Context;
-use super::stretch::{Hold, Part, Prompt, Stretch, around};
+use super::stretch::{Hold, Part, Stretch, around};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::flow::ETHERNET_MSS;
@@ -23,7 +23,7 @@ pub fn take_over(stretches: &[Stretch], overview: &Overview, context: &Context, 
             Cause::EarlyExit | Cause::SendBufferFull | Cause::Undetermined | Cause::ThinkTime => true,
             _ => false,
         };
-        if may_be && around(stretches, *at, 1).iter().any(|stretch| Turns::of(stretch).bursts > 0) {
+        if may_be && Turns::around(stretches, *at).bursts > 0 {
             *cause = Cause::ProtocolWindow;
         }
     }
@@ -47,17 +47,6 @@ impl Turns {
     pub fn around(stretches: &[Stretch], at: usize) -> Self {
         let near = around(stretches, at, 1);
         Self::of_all(near, near.iter().map(|stretch| stretch.flight_max).max().unwrap_or(0))
-    }
-
-    /// Those of a stretch.
-    pub fn of(stretch: &Stretch) -> Self {
-        Self {
-            bursts: stretch.prompted.max(stretch.bursts_after_payload).into(),
-            sent: stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into()),
-            payload: stretch.prompts.into(),
-            flight: stretch.flight_max.into(),
-            idle: stretch.under(Hold::Idle),
-        }
     }
 
     /// Those of many stretches, in which `flight` bytes were in flight.

@@ -31,8 +31,8 @@ impl Sum {
             let lasted = stretch.lasted() as f64;
             let flight = f64::from(stretch.flight_max);
             // What was in flight is delivered once in an RTT (Little's law). More was in flight before, until a loss.
-            let rtt = if stretch.rtt_min == u32::MAX { 0.0 } else { f64::from(stretch.rtt_min) * 1e3 };
-            let most = flight * (lasted / rtt);
+            let rtt = Some(stretch.rtt_min).filter(|rtt| (1..u32::MAX).contains(rtt));
+            let most = rtt.map_or(f64::INFINITY, |rtt| flight * lasted / (f64::from(rtt) * 1e3));
             Self {
                 flight: sum.flight + flight * lasted,
                 delivered: sum.delivered + (stretch.delivered as f64).min(most),

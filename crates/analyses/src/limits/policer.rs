@@ -34,7 +34,8 @@ pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview)
         return None;
     }
     // A buffer or a program that keeps the same amount in flight has one rate by itself.
-    if queue::flights(stretches, |stretch| sending(stretch) > 0).is_some_and(|(least, most)| least == most) {
+    let flights = queue::between(stretches, |stretch| sending(stretch) > 0, |stretch| stretch.flight_max);
+    if flights.is_some_and(|(least, most)| least == most) {
         return None;
     }
     let cycles = cycles(stretches, &losses(episodes, overview));

@@ -168,8 +168,8 @@ fn floor(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
 
 /// Whether the RTT stayed at `rtt` while what was in flight did not: a queue of this flow would have grown and shrunk with it.
 fn does_not_depend_on_flight(stretches: &[Stretch], rtt: u32) -> bool {
-    let at_rtt = flights(stretches, |stretch| is_at(stretch, rtt));
-    at_rtt.is_some_and(vary) && hardly_varies(stretches, rtt)
+    let flights = between(stretches, |stretch| is_at(stretch, rtt), |stretch| stretch.flight_max);
+    flights.is_some_and(vary) && hardly_varies(stretches, rtt)
 }
 
 /// Whether the smallest and the largest flight differ by enough that a queue's RTTs would.
@@ -180,15 +180,18 @@ const fn vary((least, most): (u32, u32)) -> bool {
 
 /// Whether the RTTs that stayed at `rtt` differ by less than those of a queue.
 fn hardly_varies(stretches: &[Stretch], rtt: u32) -> bool {
-    let at_rtt = stretches.iter().filter(|stretch| is_at(stretch, rtt) && stretch.flight_max > 0);
-    let rtts = but_for_a_few(at_rtt.map(|stretch| stretch.rtt_min).collect(), 1);
+    let rtts = between(stretches, |stretch| is_at(stretch, rtt), |stretch| stretch.rtt_min);
     rtts.is_some_and(|(least, most)| most - least <= rtt / thresholds::RTT_VARIES_PART)
 }
 
-/// The smallest and the largest flight of some stretches, but for a few.
-pub fn flights(stretches: &[Stretch], of: impl Fn(&Stretch) -> bool) -> Option<(u32, u32)> {
-    let chosen = stretches.iter().filter(|stretch| stretch.flight_max > 0 && of(stretch));
-    but_for_a_few(chosen.map(|stretch| stretch.flight_max).collect(), 1)
+/// The smallest and the largest value of the chosen stretches with data in flight, but for a few.
+pub fn between(
+    stretches: &[Stretch],
+    is_chosen: impl Fn(&Stretch) -> bool,
+    of: fn(&Stretch) -> u32,
+) -> Option<(u32, u32)> {
+    let chosen = stretches.iter().filter(|stretch| stretch.flight_max > 0 && is_chosen(stretch));
+    but_for_a_few(chosen.map(of).collect(), 1)
 }
 
 /// The smallest and the largest value, but for a few at either end, so many at least.

@@ -2,9 +2,8 @@
 
 use crate::captures::{Captures, transfer, transfer_at_receiver};
 use crate::width::narrow;
-use crate::{expect_lines, flat, handbook_example, json, outcome, run, shipped, slowpath};
+use crate::{expect_handbook_example, flat, json, outcome, run, shipped};
 use serde_json::Value;
-use std::path::Path;
 
 /// A path that one transfer fills.
 const BASE: &[u8] = b"title = \"base\"\nduration = \"10 s\"\n\
@@ -482,10 +481,5 @@ fn colour_is_for_terminals() {
 
 #[test]
 fn handbook_example_of_a_diff_matches_the_output() {
-    let (args, wanted) = handbook_example("diff.md");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = slowpath(&Captures::new()).args(args).current_dir(root).output();
-    let (code, out, err) = outcome(&output.expect("the binary runs"));
-    assert_eq!((code, err.as_str()), (0, ""));
-    expect_lines(&wanted, &out);
+    expect_handbook_example("diff.md");
 }

@@ -106,6 +106,17 @@ fn handbook_example(page: &str) -> (Vec<String>, String) {
     (command.split(' ').map(str::to_owned).collect(), output.to_owned())
 }
 
+/// Asserts that the first example in a page of the handbook, run where its captures are, prints what the page shows.
+#[track_caller]
+fn expect_handbook_example(page: &str) {
+    let (args, wanted) = handbook_example(page);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = slowpath(&Captures::new()).args(args).current_dir(root).output();
+    let (code, out, err) = outcome(&output.expect("the binary runs"));
+    assert_eq!((code, err.as_str()), (0, ""));
+    expect_lines(&wanted, &out);
+}
+
 /// Asserts that `printed` has the lines of `wanted`, one after the other; `…` stands for any number of others.
 #[track_caller]
 fn expect_lines(wanted: &str, printed: &str) {

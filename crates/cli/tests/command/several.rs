@@ -2,10 +2,9 @@
 
 use crate::captures::{Captures, header};
 use crate::width::narrow;
-use crate::{expect_lines, flat, handbook_example, json, outcome, run, shipped, slowpath};
+use crate::{expect_handbook_example, flat, json, outcome, run, shipped, slowpath};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Sixty connections to one server, and four to four ports of another.
@@ -378,10 +377,5 @@ fn narrow_but_for_checks(folder: &Captures, args: &[&str]) -> String {
 
 #[test]
 fn handbook_example_matches_the_output() {
-    let (args, wanted) = handbook_example("many-flows.md");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = slowpath(&Captures::new()).args(args).current_dir(root).output();
-    let (code, out, err) = outcome(&output.expect("the binary runs"));
-    assert_eq!((code, err.as_str()), (0, ""));
-    expect_lines(&wanted, &out);
+    expect_handbook_example("many-flows.md");
 }
