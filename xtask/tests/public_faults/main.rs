@@ -33,7 +33,7 @@ use captures::{Answer, at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
 use slowpath_model::{Bytes, End, Flags, Instant};
-use transfer::{CLOCK_OF_A, Fate, MS, MSS, ONE_WAY, Setup, transfer};
+use transfer::{CLOCK_OF_A, Fate, MS, MSS, ONE_WAY, Refills, Setup, transfer};
 use wire::{Passed, report};
 
 /// Paths of 20, 40 and 150 ms.
@@ -403,7 +403,7 @@ fn polling_writer_is_send_buffer_full() {
         let taps = transfer(Setup {
             amount: 6_000_000,
             send_buffer: 128 << 10,
-            polls: true,
+            refills: Refills::WhenWritable,
             one_way,
             ..Setup::default()
         });
@@ -411,6 +411,24 @@ fn polling_writer_is_send_buffer_full() {
         let taps =
             transfer(Setup { amount: 6_000_000, pace: 2 * MS, pushes: true, one_way, ..Setup::default() });
         expect_none(&report(&taps.a), Cause::SendBufferFull);
+    }
+}
+
+/// It fills what is free a little later than each ACK, with segments of any length. No more is ever in flight, to the byte, and
+/// it is still while no ACK comes.
+#[test]
+fn writer_that_asks_for_free_space_is_send_buffer_full() {
+    for (send_buffer, one_way) in [(65_536, 45 * MS), (12_964, ONE_WAY), (243_016, 75 * MS)] {
+        let taps = transfer(Setup {
+            amount: 40 * send_buffer,
+            send_buffer,
+            refills: Refills::Every(MS / 2),
+            one_way,
+            ..Setup::default()
+        });
+        expect_mainly(&taps.a, Cause::SendBufferFull);
+        let idle = share_of(&report(&taps.a), |cause| cause == Cause::SenderIdle);
+        assert!(idle < 0.05, "{send_buffer}: {idle:.2}");
     }
 }
 

@@ -13,12 +13,19 @@ use slowpath_simulator::Simulation;
 use slowpath_simulator::pcapng::Pcapng;
 use std::path::Path;
 
-/// The flows of a simulated scenario, as a capture at the receiver shows them.
-fn at_receiver(text: &str) -> Vec<FlowReport> {
+/// The flows of a simulated scenario, as a capture at this end shows them.
+fn seen_at(end: End, text: &str) -> Vec<FlowReport> {
     let scenario = load_text(Path::new("scenario.toml"), text, &Changes::default(), &[]).expect("a scenario");
-    let mut capture = Pcapng::new(scenario.flows[0].receiver_host(), "receiver");
+    let flow = &scenario.flows[0];
+    let (host, name) =
+        if end == End::A { (flow.sender_host(), "sender") } else { (flow.receiver_host(), "receiver") };
+    let mut capture = Pcapng::new(host, name);
     Simulation::new(&scenario).run(&mut capture);
     reports(std::mem::take(capture.buffer()))
+}
+
+fn at_receiver(text: &str) -> Vec<FlowReport> {
+    seen_at(End::B, text)
 }
 
 /// A program that writes at a rate of its own, over a path of this rate, one-way delay and queue, and the kernel of the sender.
@@ -47,6 +54,24 @@ fn program_that_writes_at_a_rate_is_one_from_afar() {
     for (nth, report) in cases.iter().enumerate() {
         let idle = share_of(report, |cause| cause == Cause::SenderIdle);
         assert!(idle > 0.6, "case {nth}: {idle:.2}, {:#?}", report.main().findings);
+    }
+}
+
+/// The same amount is in flight in each RTT, and now and then ACKs pause soon after a write. It pauses itself while they come.
+#[test]
+fn periodic_writes_are_no_full_send_buffer() {
+    for [link, delay, rate, call] in [
+        ["4055 kbit/s", "15175 us", "3408 kbit/s", "24786 B"],
+        ["60 Mbit/s", "22500 us", "4480 kbit/s", "14000 B"],
+    ] {
+        let text = format!(
+            "duration = '6 s'\n[path]\nrate = '{link}'\ndelay = '{delay}'\nqueue = '40 kB'\n\
+             [flows.sender]\nrate = '{rate}'\ncall-size = '{call}'\n\
+             [flows.sender.socket]\nTCP_CONGESTION = 'cubic'\n"
+        );
+        let report = seen_at(End::A, &text).remove(0);
+        let full = share_of(&report, |cause| cause == Cause::SendBufferFull);
+        assert!(full < 0.1, "{call}: {full:.2}, {:#?}", report.main().findings);
     }
 }
 

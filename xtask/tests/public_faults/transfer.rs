@@ -45,6 +45,17 @@ pub enum Fate {
     Damage,
 }
 
+/// When A's program fills its send buffer.
+#[derive(Clone, Copy)]
+pub enum Refills {
+    /// With each ACK that makes room.
+    AtOnce,
+    /// When a third is free (`sk_stream_is_writeable`, 6.18), 0.1 ms after the ACK that makes it so: it waits in `poll`.
+    WhenWritable,
+    /// Every so many nanoseconds with what is free, in short segments too: it asks for that (`SIOCOUTQ`).
+    Every(i64),
+}
+
 /// When a packet arrives, given when it would arrive.
 pub type Arrival<'a> = dyn FnMut(&Segment, i64) -> i64 + 'a;
 
@@ -62,9 +73,8 @@ pub struct Setup<'a> {
     pub scale: u8,
     /// Bytes that A may have unacknowledged: its send buffer.
     pub send_buffer: u32,
-    /// Whether A's program polls: it fills the buffer when a third of it is free (`sk_stream_is_writeable`, 6.18), 0.1 ms after
-    /// the ACK that frees it.
-    pub polls: bool,
+    /// When A's program fills the buffer.
+    pub refills: Refills,
     /// Bytes that B's application lets A send ahead of its grants, each of so many bytes.
     pub credit: Option<u32>,
     /// The least time between two segments of A, in nanoseconds: a shaper on A's host.
@@ -102,7 +112,7 @@ impl Default for Setup<'_> {
             updates: Vec::new(),
             scale: 7,
             send_buffer: u32::MAX,
-            polls: false,
+            refills: Refills::AtOnce,
             credit: None,
             pace: 0,
             pushes: false,
@@ -495,10 +505,14 @@ impl Run<'_> {
             };
         }
         let is_writable = sender.written.saturating_sub(sender.una) <= self.setup.send_buffer / 3 * 2;
-        if !self.setup.polls {
-            sender.written = sender.una.saturating_add(self.setup.send_buffer);
-        } else if is_writable && newly > 0 {
-            self.at(self.now + MS / 10, Step::Write);
+        match self.setup.refills {
+            Refills::AtOnce => sender.written = sender.una.saturating_add(self.setup.send_buffer),
+            Refills::WhenWritable if is_writable && newly > 0 => self.at(self.now + MS / 10, Step::Write),
+            Refills::Every(nanos) if newly > 0 => {
+                let next = self.now - self.now % nanos + nanos;
+                self.at(next, Step::Write);
+            }
+            _ => {}
         }
         if newly > 0 {
             self.sender.backoff = 0;
@@ -570,7 +584,10 @@ impl Run<'_> {
         let end = sender.allowed.min(sender.edge).min(sender.written).min(start + most * MSS);
         // No short segment while more data is to come (RFC 9293, section 3.8.6.2.1).
         let whole = start + (end.saturating_sub(start)) / MSS * MSS;
-        let may_be_short = end == sender.allowed && (!self.setup.nagle || sender.kept.is_empty());
+        // Unless its program writes what is free, and that is it.
+        let writes_rest = matches!(self.setup.refills, Refills::Every(_)) && end == sender.written;
+        let may_be_short =
+            (end == sender.allowed || writes_rest) && (!self.setup.nagle || sender.kept.is_empty());
         let end = if may_be_short { end } else { whole };
         if end <= start {
             return None;

@@ -2,7 +2,7 @@
 //! of repairs.
 
 use crate::captures::{at_random, losing};
-use crate::transfer::{MS, MSS, Setup, transfer, without_timestamps};
+use crate::transfer::{MS, MSS, Refills, Setup, transfer, without_timestamps};
 use crate::wire::{Passed, report};
 use crate::{DELAYS, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Limit};
@@ -41,7 +41,8 @@ fn bursts_after_acks_show_that_no_queue_stands() {
 #[test]
 fn late_refills_of_a_buffer_are_no_queue() {
     for send_buffer in [40_000, 65_535, 100_000] {
-        let setup = Setup { amount: 3_000_000, send_buffer, polls: true, ..Setup::default() };
+        let setup =
+            Setup { amount: 3_000_000, send_buffer, refills: Refills::WhenWritable, ..Setup::default() };
         expect_none(&report(&at_b(setup)), Cause::BottleneckFull);
     }
 }

@@ -1,7 +1,7 @@
 //! Programs that write now and then, and senders that resemble them: next to the sender, over 40 ms unless stated otherwise.
 
 use crate::captures::handshake;
-use crate::transfer::{MS, MSS, Setup, nearer_to_b, transfer};
+use crate::transfer::{MS, MSS, Refills, Setup, nearer_to_b, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Evidence, Limit};
@@ -353,7 +353,7 @@ fn full_buffer_behind_a_standing_queue_is_not_the_limit() {
     let taps = transfer(Setup {
         amount: 1_000_000,
         send_buffer: 100_000,
-        polls: true,
+        refills: Refills::WhenWritable,
         pushes: true,
         rate: 250,
         ..Setup::default()

@@ -400,6 +400,8 @@ impl Classifier<'_> {
         }
         if stretch.marks.has(Marks::PEER_SPOKE) {
             Cause::ThinkTime
+        } else if send_buffer::waits_at_ceiling(self.context, self.stretches, at) {
+            self.full_buffer(stretch)
         } else if self.context.at_sender && clocked && stretch.emptied_short * 2 < waits {
             // ACKs made it go on, and no segment shows the end of a write.
             Cause::Undetermined
@@ -436,6 +438,9 @@ impl Classifier<'_> {
         if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at, by_itself))
         {
             return cause;
+        }
+        if send_buffer::waits_at_ceiling(self.context, self.stretches, at) {
+            return self.full_buffer(stretch);
         }
         // Behind a queue, a paced sender with few segments in flight sends such bursts, too.
         let is_queued = queue::stood_throughout(self.overview, stretch);

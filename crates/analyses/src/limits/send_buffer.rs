@@ -34,6 +34,26 @@ pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize, in_bursts
         && !is_exceeded(stretches, most, slack)
 }
 
+/// Whether the data in flight has a ceiling to the byte at which the sender waits for ACKs, however short its segments and
+/// however late it reacts: a writer that polls, or wakes late, fills what is free in its buffer. Whatever sends by itself
+/// does not keep still while no ACK comes.
+pub fn waits_at_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
+    let around = around(stretches, at, thresholds::CEILING_RTTS);
+    let sum = |of: fn(&Stretch) -> u16| around.iter().map(|stretch| u32::from(of(stretch))).sum::<u32>();
+    let still = sum(|stretch| stretch.still);
+    // Slow start that ends at the ceiling is none yet.
+    let most = around.iter().map(|stretch| stretch.flight_max).max().unwrap_or(0);
+    let (part, of) = thresholds::AT_CEILING_PART;
+    // Each ACK makes room, so that the sender is not still for longer than ACKs are.
+    let (longer, than) = thresholds::STILL_LONGER;
+    let follows = |stretch: &&Stretch| stretch.send_gap_max / longer <= stretch.gap_max / than;
+    stretches[at].flight_max / part >= most / of
+        && around.iter().filter(follows).count() * 4 >= around.len() * 3
+        && still >= thresholds::TELLING_PAUSES
+        && still >= sum(|stretch| stretch.not_still) * thresholds::STILL_TIMES
+        && has_ceiling(context, stretches, at)
+}
+
 /// Whether the most that was in flight around the stretch at `at` is a ceiling to the byte.
 pub fn has_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
     let from = at.saturating_sub(thresholds::CEILING_RTTS);

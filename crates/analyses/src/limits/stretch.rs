@@ -179,6 +179,11 @@ pub struct Stretch {
     pub begun_by_acks: u32,
     /// See [`Self::begun_by_acks`].
     pub begun_alone: u32,
+    /// Pauses between ACKs of twice the usual length, next to the sender: those in which it sent no more than an answer to the
+    /// last ACK, and the others.
+    pub still: u16,
+    /// See [`Self::still`].
+    pub not_still: u16,
     /// The largest amount outstanding right after a wait while dry ended.
     pub peak_max: u32,
     /// The longest time between two deliveries, in microseconds.
@@ -222,6 +227,8 @@ impl Stretch {
             bursts_after_payload: 0,
             begun_by_acks: 0,
             begun_alone: 0,
+            still: 0,
+            not_still: 0,
             peak_max: 0,
             gap_max: 0,
             send_gap_max: 0,
@@ -328,6 +335,8 @@ impl Stretch {
         self.bursts_after_payload += next.bursts_after_payload;
         self.begun_by_acks += next.begun_by_acks;
         self.begun_alone += next.begun_alone;
+        self.still = self.still.saturating_add(next.still);
+        self.not_still = self.not_still.saturating_add(next.not_still);
         self.peak_max = self.peak_max.max(next.peak_max);
         self.gap_max = self.gap_max.max(next.gap_max);
         self.send_gap_max = self.send_gap_max.max(next.send_gap_max);

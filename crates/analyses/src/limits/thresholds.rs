@@ -413,6 +413,22 @@ pub const BEYOND_FULL_PART: (u32, u32) = (5, 4);
 /// in so many (RFC 5681, section 3.1).
 pub const CEILING_RTTS: usize = 8;
 
+/// What is in flight is at its ceiling from this part of it on.
+pub const AT_CEILING_PART: (u32, u32) = (7, 8);
+
+/// A sender that waits for ACKs sends nothing after this part of a long pause between them, nor when a writer that the last one
+/// woke has run.
+pub const KEPT_STILL_PART: i64 = 4;
+
+/// It is still for no more than so many times as long as ACKs are, in most RTTs.
+pub const STILL_LONGER: (u32, u32) = (5, 4);
+
+/// Long pauses between ACKs that show whether the sender waits for them, ...
+pub const TELLING_PAUSES: u32 = 8;
+
+/// ... if it is still in so many times as many as it is not: by chance, a program would be in a quarter of them at most.
+pub const STILL_TIMES: u32 = 8;
+
 /// The segments of the shortest super-packet (`tcp_min_tso_segs`, 6.18).
 pub const CEILING_SEGMENTS: u32 = 2;
 

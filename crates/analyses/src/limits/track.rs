@@ -72,6 +72,7 @@ pub struct Track {
     woken_at: Option<i64>,
     /// How long it usually pauses between two bursts, in nanoseconds.
     usual_gap: i64,
+    usual_ack_gap: i64,
     /// The most bytes in flight.
     flight_max: i64,
     /// Bytes in flight times nanoseconds.
@@ -173,6 +174,7 @@ impl Track {
             open_since_sent: 0,
             woken_at: None,
             usual_gap: 0,
+            usual_ack_gap: 0,
             flight_max: 0,
             flight_area: 0.0,
             in_flight_until: None,
@@ -444,6 +446,7 @@ impl Track {
             if gap > rto.srtt_nanos().unwrap_or(0) / BURSTS_APART {
                 self.burst_learnt = at;
             }
+            self.note_ack_gap(gap);
             let gap = u32::try_from(gap / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;

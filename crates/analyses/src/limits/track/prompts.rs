@@ -3,6 +3,7 @@
 use super::{BURSTS_APART, SHORTEST_WAIT, Track};
 use crate::limits::bunches::New;
 use crate::limits::stretch::{Hold, Marks, Prompt, Stretch};
+use crate::limits::thresholds;
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
@@ -62,6 +63,21 @@ impl Track {
         if gap > IN_A_BURST {
             self.usual_gap += (gap - self.usual_gap) / 8;
         }
+    }
+
+    /// An ACK that delivers came so many nanoseconds after the last. If that is long, notes whether the sender kept still
+    /// in between: by itself, a program or a clock of the host does not.
+    #[inline]
+    pub(super) fn note_ack_gap(&mut self, gap: i64) {
+        if gap > 2 * self.usual_ack_gap {
+            let sent_after = self.sent.nanos_since(self.learnt);
+            if sent_after <= (gap / thresholds::KEPT_STILL_PART).min(WAKE_UP) {
+                self.current.still = self.current.still.saturating_add(1);
+            } else {
+                self.current.not_still = self.current.not_still.saturating_add(1);
+            }
+        }
+        self.usual_ack_gap += (gap - self.usual_ack_gap) / 8;
     }
 
     /// A burst of new data begins at `at`, after a pause of `paused` nanoseconds. Where that is half an RTT, notes what began
