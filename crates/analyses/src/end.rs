@@ -26,7 +26,7 @@ use crate::overview::{NotAccepted, ScaleChanged};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
-use slowpath_model::{Checksum, Ecn, Flags, Instant, Segment, StreamOffset};
+use slowpath_model::{Checksum, Ecn, End, Flags, Instant, Segment, StreamOffset};
 
 /// A segment is late if it was under way for longer than the one before it by this much, in nanoseconds: more than a
 /// tick of the timestamp clock and a moderate queue explain.
@@ -385,7 +385,8 @@ impl EndState {
         // A window whose scale is not known is no bound.
         track.seed(peer.window.current, peer.window.count > 0 && peer.scale != ScaleKnown::Unknown);
         if let Some(asked) = peer.last_data.filter(|asked| *asked >= begin) {
-            track.was_asked_first(asked, peer.unique_bytes, &self.rto);
+            let opened = segment.from == End::A;
+            track.was_asked_first(asked, peer.unique_bytes, opened, &self.rto);
         }
         track
     }

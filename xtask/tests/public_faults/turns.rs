@@ -560,3 +560,32 @@ fn upload_that_waits_for_each_answer_is_think_time() {
         assert!(main.cause == cause && main.share > 0.8, "{answer} bytes after {after} us: {main:#?}");
     }
 }
+
+/// A mail server that greets 4 s late, and whose greeting is answered at once.
+#[test]
+fn silence_before_a_greeting_is_of_the_end_that_greets() {
+    let mut lines = Lines::default();
+    lines.add(4_184_000, "< P. 1:61(60) ack 1 win 509");
+    lines.add(4_184_020, "> . 1:1(0) ack 61 win 502");
+    for (nth, (start, end)) in (0i64..).zip([(1, 1_461), (1_461, 2_921), (2_921, 3_001)]) {
+        lines.add(4_184_100 + nth, format!("> P. {start}:{end}({}) ack 61 win 502", end - start));
+    }
+    lines.add(4_224_300, "< . 61:61(0) ack 3001 win 509");
+    lines.add(4_224_400, "< P. 61:91(30) ack 3001 win 509");
+    let report = report(&lines.passed(&handshake()));
+    let main = headline::main_finding(&report).expect("a finding");
+    assert_eq!((main.cause, main.from), (Cause::ThinkTime, End::A), "{:#?}", report.main().findings);
+    assert!(main.share > 0.9, "{main:#?}");
+}
+
+/// A request whose answer comes 10 s later, when the client has closed its direction.
+#[test]
+fn answer_after_the_fin_is_what_was_waited_for() {
+    let mut lines = Lines::default();
+    lines.add(41_000, "> P. 1:42(41) ack 1 win 502");
+    lines.add(81_000, "< . 1:1(0) ack 42 win 509");
+    lines.add(9_400_000, "> F. 42:42(0) ack 1 win 502");
+    lines.add(9_440_000, "< . 1:1(0) ack 43 win 509");
+    lines.add(10_070_000, "< P. 1:42(41) ack 43 win 509");
+    expect_mainly(&lines.passed(&handshake()), Cause::ThinkTime);
+}

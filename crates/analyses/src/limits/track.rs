@@ -427,6 +427,8 @@ impl Track {
         // The wait that ends here was for this payload. An end that waits for all that it was sent before it answers has all.
         if answer.payload > 0 && answer.una >= self.nxt && matches!(hold, Hold::Idle | Hold::Dry) {
             self.asked = true;
+            // Whatever else passed meanwhile, such as the end of this direction, did not end it.
+            self.log.mark(self.sent, at, Marks::PEER_SPOKE);
         }
         self.account(at, hold, rto);
         self.told = Marks::default();
