@@ -201,6 +201,23 @@ fn window_of_two_segments_closes_without_a_slow_reader() {
     expect(&report, Cause::ReceiveBufferTooSmall, "window-filled");
 }
 
+/// A receiver with room for one segment, which its program reads 30 ms after it came: an ACK closes the window, and another opens
+/// it.
+#[test]
+fn reader_of_a_tiny_buffer_is_slow() {
+    let mut lines = Lines::default();
+    let begin = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK> // frame 0 id 101 ttl 64
+                 0.014500 < S. 0:0(0) ack 1 win 2920 <mss 1460,sackOK> // frame 0 id 0 ttl 63
+                 0.014550 > . 1:1(0) ack 1 win 64240 // frame 0 id 102 ttl 64\n";
+    for nth in 0..100 {
+        let (at, start) = (21_000 + nth * 90_000, 1 + nth * 1_460);
+        lines.add(at, format!("> . {start}:{}(1460) ack 1 win 64240", start + 1_460));
+        lines.add(at + 58_000, format!("< . 1:1(0) ack {} win 0", start + 1_460));
+        lines.add(at + 89_900, format!("< . 1:1(0) ack {} win 1460", start + 1_460));
+    }
+    expect_mainly(&lines.passed(begin), Cause::SlowReader);
+}
+
 /// Far from A, which sends data for a second. Then RSTs of A come that no abort sends: at once, or after a pause.
 fn vanished(pause: i64) -> Vec<Passed> {
     let mut lines = Lines::default();

@@ -96,6 +96,15 @@ pub const CREDIT_ALONE_BYTES: i64 = 20_000;
 /// No more than this many windows are delivered in an RTT: one, and a part of the next where ACKs come in bursts.
 pub const BEYOND_WINDOW: f64 = 1.5;
 
+/// A window closes again and again if it does in one of so many stretches, ...
+pub const CLOSED_PART: usize = 5;
+
+/// ... so often at least.
+pub const CLOSED_TIMES: usize = 3;
+
+/// Data waits for the reader if less than this part of what the window lets through in each RTT is delivered.
+pub const FAR_BELOW_WINDOW: f64 = 0.5;
+
 /// A window is the same for many RTTs if it is in three quarters of this many before and after. A reader that sets the pace
 /// makes it vary.
 pub const SAME_WINDOW_REACH: usize = 8;

@@ -2,7 +2,7 @@
 
 use super::Classifier;
 use crate::cause::Cause;
-use crate::limits::stretch::{Hold, Marks, Stretch};
+use crate::limits::stretch::{Hold, Marks, Stretch, around, rate};
 use crate::limits::{pace, queue, thresholds, window};
 use crate::overview::ScaleChanged;
 use crate::report::ScaleKnown;
@@ -104,7 +104,10 @@ impl Classifier<'_> {
         let closing = around.iter().any(|s| {
             s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING)
         });
-        if zero || (shrunk || held || closing || unread || self.answers_when_read(at)) && !tiny {
+        if zero
+            || (shrunk || held || closing || unread || self.answers_when_read(at)) && !tiny
+            || self.closes_until_read(at, before)
+        {
             return Cause::SlowReader;
         }
         if let Some(path) = self.window_beyond_a_full_path(stretch) {
@@ -120,6 +123,19 @@ impl Classifier<'_> {
             return Cause::WindowScaleTooSmall;
         }
         if outgrown { Cause::AutotuningLag } else { Cause::ReceiveBufferTooSmall }
+    }
+
+    /// Whether the window, which was `before` at most, closes again and again around the stretch at `at`, and far less than it lets
+    /// through in each RTT is delivered: what fills it waits for the reader, however small it is.
+    fn closes_until_read(&self, at: usize, before: u32) -> bool {
+        let around = around(self.stretches, at, thresholds::SAME_WINDOW_REACH);
+        let closed = around.iter().filter(|stretch| stretch.window_min == 0).count();
+        let allowed = self.overview.base_rtt.map(|base| f64::from(before) * 8e6 / f64::from(base.max(1)));
+        closed >= around.len() / thresholds::CLOSED_PART
+            && closed >= thresholds::CLOSED_TIMES
+            && rate(around)
+                .zip(allowed)
+                .is_some_and(|(rate, allowed)| rate < thresholds::FAR_BELOW_WINDOW * allowed)
     }
 
     /// Whether the window of the stretch at `at` shrank from `before`, since data waited to be read.
