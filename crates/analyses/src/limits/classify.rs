@@ -452,6 +452,11 @@ impl Classifier<'_> {
         if self.overview.rare().steady.as_ref().is_some_and(is_steady) {
             return Cause::LocalRateLimit;
         }
+        // A stack that keeps one segment in flight is held by each ACK and its delay. Without a delay, it is held by
+        // its buffer. What makes the RTT longer is that segment itself, or the delay.
+        if self.overview.one_segment && self.stretches[0].marks.has(Marks::BEFORE_LOSS) {
+            return if self.overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
+        }
         if is_queued {
             return self.queued(stretch);
         }
@@ -474,11 +479,6 @@ impl Classifier<'_> {
         // Bursts that no ACK triggered: most likely a program's.
         if !self.context.at_sender && self.overview.unclocked && self.equal_bursts(at) {
             return Cause::Undetermined;
-        }
-        // A stack that keeps one segment in flight is held by each ACK and its delay. Without a delay, it is held by
-        // its buffer.
-        if self.overview.one_segment && self.stretches[0].marks.has(Marks::BEFORE_LOSS) {
-            return if self.overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
         }
         if stretch.marks.has(Marks::AFTER_ECN) {
             return if self.paced_at_the_peak(stretch, rate) {

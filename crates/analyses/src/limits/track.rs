@@ -358,6 +358,7 @@ impl Track {
             self.log.push(self.current);
         }
         self.current = Stretch::at(self.last);
+        self.current.flight_max = u32::try_from(self.flight).unwrap_or(u32::MAX);
         self.open_since_sent = 0;
         self.round_end = self.nxt;
         self.reach_before = self.known.reach;

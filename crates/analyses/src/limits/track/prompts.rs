@@ -227,7 +227,9 @@ impl Track {
         }
         let acked = self.acked >= self.sent;
         let (since, (surely, at_most), part, prompt) = if acked {
-            (self.acked, AT_ONCE, 16, Prompt::Ack)
+            // An ACK of all that was in flight is less often near by chance than one of many.
+            let at_most = if self.known.una >= self.nxt { WAKE_UP } else { AT_ONCE.1 };
+            (self.acked, (AT_ONCE.0, at_most), 16, Prompt::Ack)
         } else {
             (self.sent, IN_A_BURST, 4, self.prompt)
         };
