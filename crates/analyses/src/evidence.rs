@@ -90,6 +90,11 @@ evidence! {
     }
     /// No data was sent although the receiver's window was open.
     Silence = "silence" { longest: Duration = "The longest such time." }
+    /// Request/response turns: which end took the time.
+    TurnsTook = "turns-took" {
+        sender: Duration = "From the other end's data to the sender's next.",
+        receiver: Duration = "The rest: until the other end's data came, with the path's share.",
+    }
     /// Far from the sender: it fell silent until the recording ended, and never closed the connection.
     SilentToTheEnd = "silent-to-the-end" { lasted: Duration = "For so long." }
     /// The data outstanding stays at one amount, and more is sent only when an ACK makes room.

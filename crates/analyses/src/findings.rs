@@ -380,6 +380,12 @@ impl<'a> Material<'a> {
             });
         }
         found.extend(self.silence(cause));
+        if cause == Cause::ThinkTime {
+            let all: Duration =
+                self.spells.iter().filter(|spell| spell.cause == cause).map(Spell::lasted).sum();
+            let sender = Duration::from_nanos(waits.answering.unsigned_abs()).min(all);
+            found.push(Evidence::TurnsTook { sender, receiver: all - sender });
+        }
         found.extend(self.silent_to_the_end(cause));
     }
 

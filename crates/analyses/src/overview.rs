@@ -241,6 +241,8 @@ pub struct WaitEnds {
     pub clocked: u64,
     /// Of these, the ACK of the one segment in flight.
     pub one_at_a_time: u64,
+    /// How long, in nanoseconds, the sender took in request/response turns until it answered.
+    pub answering: i64,
 }
 
 #[cfg(test)]

@@ -170,10 +170,13 @@ fn untranslated(receiver: &EndState) -> Option<Cause> {
     is_rule.then_some(Cause::SackUntranslated)
 }
 
-/// Whether an end next to the tap repaired what had been lost before it, in a queue of its host. A capture that misses
+/// Whether an end on the tap's own host repaired what had been lost before it, in a queue of that host. A capture that misses
 /// packets misses those that arrived, too.
 fn is_lost_before_tap(end: &EndState, loss: &LossPattern) -> bool {
-    loss.is_before_tap() && end.unseen_gaps * u64::from(thresholds::RULE_SPURIOUS) <= loss.never_passed.into()
+    let is_on_its_host = end.distance.sending().min().is_some_and(|near| near <= thresholds::OWN_TAP_NS);
+    is_on_its_host
+        && loss.is_before_tap()
+        && end.unseen_gaps * u64::from(thresholds::RULE_SPURIOUS) <= loss.never_passed.into()
 }
 
 /// Data that arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept

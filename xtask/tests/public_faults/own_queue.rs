@@ -1,7 +1,7 @@
 //! A queue of the sending host drops packets in front of the tap: a qdisc whose limit is smaller than a burst.
 
 use crate::captures::{at_random, losing};
-use crate::transfer::{MS, Setup, Taps, transfer};
+use crate::transfer::{MS, Setup, Taps, nearer_to_b, transfer};
 use crate::wire::{Passed, report};
 use crate::{DELAYS, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Evidence, Limit};
@@ -46,6 +46,13 @@ fn losses_behind_the_tap_are_not() {
             expect_none(&report(passed), Cause::LocalQueue);
         }
     }
+}
+
+/// Behind the first switch, the cable or the switch may have lost them.
+#[test]
+fn losses_between_a_host_and_the_next_switch_are_not_of_its_queue() {
+    let passed = before_tap(&lossy(DELAYS[0]));
+    expect_none(&report(&nearer_to_b(&passed, 140_000)), Cause::LocalQueue);
 }
 
 /// A capture that misses packets misses those that arrive, too.

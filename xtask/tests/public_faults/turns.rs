@@ -3,7 +3,7 @@
 use crate::captures::{handshake, handshake_from_afar};
 use crate::transfer::{MS, MSS, Setup, transfer};
 use crate::wire::{Passed, report, script};
-use crate::{expect, expect_mainly, expect_none, main_finding};
+use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Confidence, Limit};
 use slowpath_model::End;
 use slowpath_views::headline;
@@ -605,4 +605,22 @@ fn answer_after_the_fin_is_what_was_waited_for() {
     lines.add(9_440_000, "< . 1:1(0) ack 43 win 509");
     lines.add(10_070_000, "< P. 1:42(41) ack 43 win 509");
     expect_mainly(&lines.passed(&handshake()), Cause::ThinkTime);
+}
+
+/// Two writes each 450 ms. Nagle's algorithm holds the second one back until the delayed ACK of the first; the delayed ACK of the
+/// second lets nothing out.
+#[test]
+fn ack_that_lets_nothing_out_is_no_wait_for_nagle() {
+    let mut lines = Lines::default();
+    for nth in 0..20 {
+        let (at, start) = (100_000 + nth * 450_000, 1 + nth * 800);
+        let (middle, end) = (start + 180, start + 800);
+        lines.add(at, format!("> P. {start}:{middle}(180) ack 1 win 513"));
+        lines.add(at + 202_000, format!("< . 1:1(0) ack {middle} win 255"));
+        lines.add(at + 202_010, format!("> P. {middle}:{end}(620) ack 1 win 513"));
+        lines.add(at + 404_050, format!("< . 1:1(0) ack {end} win 255"));
+    }
+    let report = report(&lines.passed(&handshake()));
+    let held = share_of(&report, |cause| cause == Cause::NagleDelayedAck);
+    assert!((0.4..0.5).contains(&held), "{held:.2}, {:#?}", report.main().findings);
 }

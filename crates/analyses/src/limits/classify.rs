@@ -99,6 +99,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     written::take_over(stretches, &overview, context, &mut parts);
     let of = parts.iter().map(|part| (&stretches[part.stretch], part));
     overview.tallies = Tally::of(of, |stretch| queue::stood_throughout(&overview, stretch));
+    overview.waits.answering = answering(stretches, &parts);
     let with_ack_queue = parts.iter().filter(|part| part.cause == Cause::AckPathQueue);
     if let Some(found) = queue::of_acks(&overview, with_ack_queue.map(|part| &stretches[part.stretch])) {
         overview.rare_mut().ack_queue = Some(found);
@@ -108,6 +109,15 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     }
     spells.add(spells.end().unwrap_or(context.first), context.last, Cause::SenderIdle);
     (spells.done, overview)
+}
+
+/// How long the sender took, in nanoseconds, until it answered, in the parts that are turns.
+fn answering(stretches: &[Stretch], parts: &[Part]) -> i64 {
+    let turns = parts.chunk_by(|a, b| a.stretch == b.stretch).map(|parts| {
+        let turns = parts.iter().filter(|part| part.cause == Cause::ThinkTime).map(Part::lasted);
+        turns.sum::<i64>().min(i64::from(stretches[parts[0].stretch].answering) * 1000)
+    });
+    turns.sum()
 }
 
 #[derive(Default)]
@@ -374,6 +384,7 @@ impl Classifier<'_> {
         }
         if waits == 0 {
             return match before {
+                Some(Cause::NagleDelayedAck) if self.program_ends_wait(at) => Cause::SenderIdle,
                 Some(
                     cause @ (Cause::SendBufferFull
                     | Cause::ThinkTime
@@ -408,6 +419,12 @@ impl Classifier<'_> {
         } else {
             Cause::SenderIdle
         }
+    }
+
+    /// Whether no ACK and no payload ended the wait in which the stretch at `at` ends, but a program that wrote.
+    fn program_ends_wait(&self, at: usize) -> bool {
+        let ended = |stretch: &&Stretch| stretch.dry_clocked + stretch.dry_free + stretch.prompted > 0;
+        self.stretches[at + 1..].iter().find(ended).is_some_and(|stretch| stretch.dry_free > 0)
     }
 
     /// The sender waited for payload of the other end. A few bytes that let much data out are credit, not a request.

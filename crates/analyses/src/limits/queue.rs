@@ -141,8 +141,10 @@ pub fn longer_rtt(
         does_not_depend_on_flight(stretches, rtt).then_some(LongerRtt { rtt, whatever_flight: true })
     };
     // Shorter pauses tell as much if the RTT hardly varied.
-    let by_short_pauses =
-        || by_bursts(thresholds::STILL_GAP_PART).filter(|longer| hardly_varies(stretches, longer.rtt));
+    let by_short_pauses = || {
+        by_bursts(thresholds::STILL_GAP_PART)
+            .filter(|longer| hardly_varies(stretches, longer.rtt, thresholds::RTT_VARIES_PART))
+    };
     // Where few RTTs are known, each stands for several stretches.
     let by_floor = || {
         let rtt = if overview.queue_shows { floor(overview, stretches) } else { None }?;
@@ -162,26 +164,31 @@ fn floor(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
         stretch.rtt_min - rtt <= rtt / thresholds::RTT_VARIES_PART
             && pauses(stretch, thresholds::STILL_GAP_PART)
     };
-    let flights = since.iter().filter(is_back).map(|stretch| stretch.flight_max).collect();
-    but_for_a_few(flights, thresholds::FLOOR_FEW).is_some_and(vary).then_some(rtt)
+    let flights: Vec<u32> = since.iter().filter(is_back).map(|stretch| stretch.flight_max).collect();
+    let flights = but_for_a_few(flights, thresholds::FLOOR_FEW)?;
+    vary(flights, thresholds::FLIGHT_VARIES).then_some(rtt)
 }
 
 /// Whether the RTT stayed at `rtt` while what was in flight did not: a queue of this flow would have grown and shrunk with it.
 fn does_not_depend_on_flight(stretches: &[Stretch], rtt: u32) -> bool {
     let flights = between(stretches, |stretch| is_at(stretch, rtt), |stretch| stretch.flight_max);
-    flights.is_some_and(vary) && hardly_varies(stretches, rtt)
+    flights.is_some_and(|flights| {
+        let hardly = |part| hardly_varies(stretches, rtt, part);
+        vary(flights, thresholds::FLIGHT_VARIES) && hardly(thresholds::RTT_VARIES_PART)
+            // Of few segments, one more or less has an RTT of its own.
+            || vary(flights, thresholds::FLIGHT_VARIES_MUCH) && hardly(thresholds::STILL_PART)
+    })
 }
 
-/// Whether the smallest and the largest flight differ by enough that a queue's RTTs would.
-const fn vary((least, most): (u32, u32)) -> bool {
-    let (more, than) = thresholds::FLIGHT_VARIES;
+/// Whether the smallest and the largest flight differ by this much.
+const fn vary((least, most): (u32, u32), (more, than): (u32, u32)) -> bool {
     most / more >= least / than
 }
 
-/// Whether the RTTs that stayed at `rtt` differ by less than those of a queue.
-fn hardly_varies(stretches: &[Stretch], rtt: u32) -> bool {
+/// Whether the RTTs that stayed at `rtt` differ by no more than this part of it.
+fn hardly_varies(stretches: &[Stretch], rtt: u32, part: u32) -> bool {
     let rtts = between(stretches, |stretch| is_at(stretch, rtt), |stretch| stretch.rtt_min);
-    rtts.is_some_and(|(least, most)| most - least <= rtt / thresholds::RTT_VARIES_PART)
+    rtts.is_some_and(|(least, most)| most - least <= rtt / part)
 }
 
 /// The smallest and the largest value of the chosen stretches with data in flight, but for a few.

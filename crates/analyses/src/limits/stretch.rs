@@ -156,6 +156,8 @@ pub struct Stretch {
     pub prompted: u32,
     /// See [`Self::prompted`]; in bytes.
     pub prompts: u32,
+    /// The time, in microseconds, in which the sender had data of the other end to answer and sent nothing.
+    pub answering: u32,
     /// Waits that ended with the ACK of the one segment in flight.
     pub one_at_a_time: u32,
     /// The time, in microseconds, until a short segment followed the ACK of an earlier one: Nagle's algorithm.
@@ -216,6 +218,7 @@ impl Stretch {
             dry_free: 0,
             prompted: 0,
             prompts: 0,
+            answering: 0,
             one_at_a_time: 0,
             nagled: 0,
             open_clocked: 0,
@@ -320,6 +323,7 @@ impl Stretch {
         self.dry_free += next.dry_free;
         self.prompted += next.prompted;
         self.prompts = self.prompts.saturating_add(next.prompts);
+        self.answering = self.answering.saturating_add(next.answering);
         self.one_at_a_time += next.one_at_a_time;
         self.nagled = self.nagled.saturating_add(next.nagled);
         self.open_clocked += next.open_clocked;

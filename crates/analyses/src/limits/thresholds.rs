@@ -218,6 +218,9 @@ pub const FLIGHT_VARIES: (u32, u32) = (6, 5);
 pub const RTT_VARIES_PART: u32 = 100;
 pub const FLIGHTS_PART: usize = 8;
 
+/// Nor if that varies by this much, and they by no more than [`STILL_PART`].
+pub const FLIGHT_VARIES_MUCH: (u32, u32) = (2, 1);
+
 /// Next to the receiver, an echo that waited for the sender's next data came behind a pause of this part of the wait at least.
 pub const PAUSE_OF_WAIT: (u32, u32) = (3, 4);
 
@@ -627,6 +630,9 @@ pub const ROUTES_DIFFER_BY: u8 = 5;
 /// An end that answers in less, in nanoseconds, is too near for anything to be nearer: hosts and wireless links are late by
 /// some milliseconds.
 pub const LEAST_DISTANCE_NS: i64 = 10_000_000;
+
+/// A host answers a packet that passes its own tap in tens of microseconds, once at least; from the next switch on, it takes longer.
+pub const OWN_TAP_NS: i64 = 100_000;
 
 /// What answers in less than this part of an end's shortest answer is nearer than that end.
 pub const FAR_SOONER: i64 = 4;

@@ -303,6 +303,10 @@ impl Track {
     /// The time up to `at` passed under `hold`.
     #[inline]
     fn spend(&mut self, at: Instant, hold: Hold) {
+        if self.spoken.is_some() && matches!(hold, Hold::Idle | Hold::Dry) {
+            let lasted = micros(at.nanos_since(self.last));
+            self.current.answering = self.current.answering.saturating_add(lasted);
+        }
         self.last = at;
         self.current.extend(at, hold);
         self.current.marks.set(self.told);
@@ -422,6 +426,10 @@ impl Track {
             answer.round_trip.filter(|_| is_whole).map(|round_trip| at.plus_nanos(-round_trip))
         };
         self.overdue(at, asked, rto);
+        if answer.payload > 0 {
+            // The other end had not said all.
+            self.spoken = None;
+        }
         let hold = self.hold();
         // The window held something back.
         self.ended_short &= hold != Hold::Window;

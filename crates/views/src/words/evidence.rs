@@ -43,6 +43,11 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::Silence { longest } => {
             format!("nothing was sent for up to {}, while the receiver's window was open", duration(longest))
         }
+        Evidence::TurnsTook { sender, receiver } => format!(
+            "the sender took {} from the receiver's data to its own; for the other {}, it waited for the receiver and the path",
+            duration(sender),
+            duration(receiver)
+        ),
         Evidence::SilentToTheEnd { lasted } => format!(
             "the sender was silent for the last {}, and did not close the connection: one that was cut off looks the same from \
              here",
