@@ -154,10 +154,10 @@ impl EndState {
         }
     }
 
-    /// Whether most of its data was captured more than once.
+    /// Whether most of its data was captured more than once, at one place.
     #[inline]
     pub const fn is_captured_twice(&self) -> bool {
-        self.labels.duplicate > self.labels.new / 2
+        self.labels.duplicate > self.labels.new / 2 && !self.copies.has_second_tap()
     }
 
     /// A frame of this end is captured again.

@@ -335,6 +335,11 @@ evidence! {
 
     /// Two captures show packets lost between them, in these times or within an RTT before.
     LostBetween = "lost-between" { packets: u64 = "How many." }
+    /// Two captures show what of the handshake was lost between them.
+    SynLostBetween = "syn-lost-between" {
+        syns: u64 = "SYNs lost on the way to the responder.",
+        syn_acks: u64 = "SYN-ACKs lost on the way back.",
+    }
     /// The receiving host's capture has packets that its TCP did not accept.
     NotAccepted = "not-accepted" { packets: u64 = "How many, in these times or within an RTT before." }
     /// Retransmissions of the oldest segment, each alone on its way, were answered by an ACK that acknowledged nothing.

@@ -48,7 +48,8 @@ impl Compared<'_, '_> {
     fn fates(&self, progress: &Progress) -> DirectionPair {
         let (lane, matches) = (self.lane, self.matches);
         let edges = self.edges();
-        let [mut packets, mut data_packets, mut arrived, mut lost_data, mut outside] = [0u64; 5];
+        let [mut packets, mut data_packets, mut arrived, mut outside] = [0u64; 4];
+        let [mut lost_data, mut lost_syns] = [0u64; 2];
         let (mut lost, mut missed_far) = (Vec::new(), Vec::new());
         for (index, record) in (0u32..).zip(lane.near.records) {
             if !matches.copies.is_empty() && matches.copies.binary_search(&index).is_ok() {
@@ -77,6 +78,7 @@ impl Compared<'_, '_> {
                 } else {
                     lost.push((record.at(), 1));
                     lost_data += u64::from(record.is_data());
+                    lost_syns += u64::from(record.is_syn());
                 }
             }
         }
@@ -107,6 +109,7 @@ impl Compared<'_, '_> {
             arrived,
             lost: Tally::of(lost),
             lost_data,
+            lost_syns,
             missed_far: Tally::of(missed_far),
             missed_near: Tally::of(missed_near),
             twice: Tally::of(twice),
@@ -133,11 +136,12 @@ impl Compared<'_, '_> {
     fn edges(&self) -> Edges {
         const AROUND: usize = 64;
         let (near, far) = (self.lane.near.span, self.lane.far.span);
+        let unseen = if self.transit.is_known() { self.transit.shortest } else { 0 };
         Edges {
             near,
             far,
-            at_first: self.transits().take(AROUND).max().unwrap_or(0),
-            at_last: self.transits().rev().take(AROUND).max().unwrap_or(0),
+            at_first: self.transits().take(AROUND).max().unwrap_or(unseen),
+            at_last: self.transits().rev().take(AROUND).max().unwrap_or(unseen),
         }
     }
 

@@ -321,7 +321,7 @@ impl Matching {
     }
 
     /// Of several identical transmissions, the latest that had not arrived and could have by then; if all had, the
-    /// latest that could have.
+    /// latest that could have. Where no packet shows how long the way takes, the earliest.
     fn likeliest(
         &mut self,
         lane: &Lane<'_>,
@@ -347,6 +347,8 @@ impl Matching {
                 continue;
             }
             let number = self.matches.first_packet[index as usize] + lane.packet_at(near, place);
+            // Where no packet shows how long the way takes, any order but that of sending would be a guess.
+            let sent = if transit.is_known() { sent } else { sent.saturating_neg() };
             let candidate = (lane.aligned(near, place), !self.matches.arrived.has(number), sent, index);
             best = best.max(Some(candidate));
         }

@@ -105,6 +105,13 @@ pub fn merge(
             }
         }
     }
+    if other.is_some_and(|other| view.has_lost_the_answers(&report, other)) {
+        for spell in report.directions.iter_mut().flat_map(|direction| &mut direction.spells) {
+            if is_silent(spell) {
+                spell.cause = Cause::SynLost;
+            }
+        }
+    }
     if other.is_some_and(|other| view.never_waited_for_accept(other)) {
         for direction in &mut report.directions {
             accepted_late_to_lost(direction);
@@ -112,6 +119,7 @@ pub fn merge(
     }
     peer_gone_in_both_directions(&mut report);
     findings::complete(&mut report);
+    report.explain();
     for end in End::BOTH {
         view.add_evidence(&mut report.directions[end.index()]);
     }
@@ -243,6 +251,14 @@ impl View<'_> {
         let lost = report.opening.lost_syns();
         let is_beside = self.pair.beside(self.pairs(End::B)) == Some(1 - self.base);
         lost > 0 && lost == other.opening.lost_syns() && (is_beside || report.opening.syn_ack.is_none())
+    }
+
+    /// Whether nothing answered the SYN as far as the report shows, and `other` has SYN-ACKs, which were lost on the way.
+    fn has_lost_the_answers(&self, report: &FlowReport, other: &FlowReport) -> bool {
+        report.opening.syn_ack.is_none()
+            && self.others(End::A) == End::A
+            && other.opening.syn_ack.is_some()
+            && self.direction(End::B).lost_syns > 0
     }
 
     /// Whether `other`, the recording next to the responder, shows that no accept queue was full: once the handshake's
@@ -444,6 +460,10 @@ impl View<'_> {
                     if packets > 0 && forth.ignored_stale > 0 {
                         finding.evidence.push(Evidence::StaleTimestamps {});
                     }
+                }
+                Cause::SynLost => {
+                    let [syns, syn_acks] = End::BOTH.map(|end| self.direction(end).lost_syns);
+                    finding.evidence.push(Evidence::SynLostBetween { syns, syn_acks });
                 }
                 Cause::Reordering | Cause::SpuriousTimeout => {
                     finding.evidence.push(Evidence::ReorderedBetween {
