@@ -112,6 +112,8 @@ struct Half<'a> {
     nearer: Option<[usize; 2]>,
     /// The one recording that has packets of A, and of B, if none of them arrived.
     unheard: [Option<usize>; 2],
+    /// The median time from the first recording's timestamp to the second's, of what A sent, and of what B sent.
+    medians: [Option<i64>; 2],
     /// What A sent, and what B sent; `None` once finished.
     lanes: [(Lane<'a>, Option<Matching>); 2],
 }
@@ -135,6 +137,7 @@ impl<'a> Half<'a> {
             .map(|end| unheard(&sides[end.index()], &sides[(!end).index()], same.shifts[end.index()]));
         let nearer = nearer(&glances, unheard);
         let [a, b] = sides;
+        let medians = glances.each_ref().map(|glance| glance.median);
         let [glance_a, glance_b] = glances;
         let lane = |end: End, [first, second]: [Side<'a>; 2], glance: Glance| {
             let (shift, ack_shift) = shifts(end);
@@ -148,7 +151,7 @@ impl<'a> Half<'a> {
             (lane, Some(matching))
         };
         let lanes = [lane(End::A, a, glance_a), lane(End::B, b, glance_b)];
-        Self { same: *same, flows, nearer, unheard, lanes }
+        Self { same: *same, flows, nearer, unheard, medians, lanes }
     }
 
     fn near(&self, end: End) -> usize {
@@ -192,7 +195,9 @@ impl<'a> Half<'a> {
                 transit.shortest = shortest.saturating_sub((shortest.saturating_abs() / 50).max(100_000));
             } else if self.unheard[end.index()].is_some() {
                 // As if the way there and back took no time: the clocks can be no closer.
-                let back = shortest[(!end).index()].filter(|_| clocks.is_none());
+                let median = self.medians[(!end).index()];
+                let median = median.map(|median| if near == 1 { median } else { -median });
+                let back = shortest[(!end).index()].or(median).filter(|_| clocks.is_none());
                 transit.shortest = back.map_or(0, i64::saturating_neg);
             }
             let matches = matching.settle(lane, &transit);

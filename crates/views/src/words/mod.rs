@@ -61,6 +61,8 @@ pub fn verdict(flow: &FlowReport) -> String {
     };
     let bound = if longest.cause.is_failed_opening() && flow.opening.syn_ack.is_none() {
         not_opened(flow, longest.cause)
+    } else if longest.cause == Cause::SynLost && never_opened(flow) {
+        format!("Not opened: {}.", longest.cause.title())
     } else {
         bound(flow, longest)
     };
@@ -122,6 +124,12 @@ fn not_opened(flow: &FlowReport, cause: Cause) -> String {
         n => format!(", which was sent {} in {}", times(n.into()), duration(flow.lasted())),
     };
     format!("Not opened: {}{tries}.", cause.title())
+}
+
+/// Whether the handshake began and did not end.
+fn never_opened(flow: &FlowReport) -> bool {
+    let carried = flow.directions.iter().any(|direction| direction.measures.data_packets > 0);
+    flow.opening.syn.is_some() && flow.opening.established.is_none() && !carried
 }
 
 /// The sender or the receiver.
@@ -203,7 +211,7 @@ pub fn ending(flow: &FlowReport) -> Option<String> {
         return Some(format!("It was reset by {}.", by.join(" and ")));
     }
     match flow.ended {
-        FlowEnd::EndOfRecording if flow.closing.fin == [true; 2] => None,
+        FlowEnd::EndOfRecording if flow.closing.fin == [true; 2] || never_opened(flow) => None,
         FlowEnd::EndOfRecording => Some("It was still open when the recording ended.".to_owned()),
         FlowEnd::Replaced | FlowEnd::Gone => None,
         FlowEnd::Evicted => Some(
