@@ -520,8 +520,10 @@ impl EndState {
     ) -> u32 {
         me.sack_blocks += segment.sack.as_slice().len() as u64;
         me.dsack_blocks += u64::from(acked.dsacks);
-        if segment.sack.outside() > 0 {
-            me.unusual.get_or_insert_default().sack_outside += u64::from(segment.sack.outside());
+        if segment.sack.outside() > 0 || acked.dsacks_of_copies > 0 {
+            let unusual = me.unusual.get_or_insert_default();
+            unusual.sack_outside += u64::from(segment.sack.outside());
+            unusual.dsack_copies += u64::from(acked.dsacks_of_copies);
         }
         let window = self.take_window(at, ack, segment, me);
         me.note_duplicate_ack(ack, segment, acked, || self.outstanding.flight());

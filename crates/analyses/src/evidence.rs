@@ -335,6 +335,8 @@ evidence! {
 
     /// Two captures show packets lost between them, in these times or within an RTT before.
     LostBetween = "lost-between" { packets: u64 = "How many." }
+    /// A SYN or a SYN-ACK was repeated, and the first one came all the same, late.
+    HandshakeLate = "handshake-late" { after: Duration = "From the first SYN to the end of the handshake." }
     /// Two captures show what of the handshake was lost between them.
     SynLostBetween = "syn-lost-between" {
         syns: u64 = "SYNs lost on the way to the responder.",

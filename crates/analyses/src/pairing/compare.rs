@@ -82,6 +82,7 @@ impl Compared<'_, '_> {
                 }
             }
         }
+        let late_syns = self.late_syns();
         let mut missed_near = Vec::new();
         for (far, count) in &matches.only_far {
             let record = lane.far.record(*far);
@@ -110,6 +111,7 @@ impl Compared<'_, '_> {
             lost: Tally::of(lost),
             lost_data,
             lost_syns,
+            late_syns,
             missed_far: Tally::of(missed_far),
             missed_near: Tally::of(missed_near),
             twice: Tally::of(twice),
@@ -124,6 +126,18 @@ impl Compared<'_, '_> {
             delay: None,
             answer: None,
         }
+    }
+
+    /// SYNs that took far longer than other packets.
+    fn late_syns(&self) -> u64 {
+        /// As long as a SYN takes to be repeated, or nearly (RFC 6298, section 2: 1 s).
+        const LATE: i64 = 500_000_000;
+        let Some(shortest) = self.transits().min() else { return 0 };
+        let matched = (0u32..).zip(&self.matches.partner).filter(|(_, near)| **near != NONE);
+        let syns = matched.filter(|(far, _)| self.lane.far.record(*far).is_syn());
+        let taken =
+            syns.map(|(far, near)| self.transit.of(self.lane.near.wall(*near), self.lane.far.wall(far)));
+        taken.filter(|taken| taken.saturating_sub(shortest) > LATE).count() as u64
     }
 
     /// Transit times of the matched packets, in far's order.

@@ -112,6 +112,14 @@ pub fn merge(
             }
         }
     }
+    if view.has_opened_late() {
+        for spell in report.directions.iter_mut().flat_map(|direction| &mut direction.spells) {
+            if spell.cause == Cause::SynLost {
+                spell.cause = Cause::DelaySpike;
+                report.opening.came_late = true;
+            }
+        }
+    }
     if other.is_some_and(|other| view.never_waited_for_accept(other)) {
         for direction in &mut report.directions {
             accepted_late_to_lost(direction);
@@ -259,6 +267,14 @@ impl View<'_> {
             && self.others(End::A) == End::A
             && other.opening.syn_ack.is_some()
             && self.direction(End::B).lost_syns > 0
+    }
+
+    /// Whether SYNs were repeated because one or its answer was late: none was lost.
+    fn has_opened_late(&self) -> bool {
+        let ways = &self.pair.directions;
+        self.pair.one_in == 1
+            && ways.iter().all(|way| way.lost_syns == 0)
+            && ways.iter().any(|way| way.late_syns > 0)
     }
 
     /// Whether `other`, the recording next to the responder, shows that no accept queue was full: once the handshake's

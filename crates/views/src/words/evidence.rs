@@ -322,6 +322,10 @@ pub fn evidence(evidence: &Evidence) -> String {
             "the two captures show {} lost between them in these times or within an RTT before",
             packets_or_none(packets)
         ),
+        Evidence::HandshakeLate { after } => format!(
+            "the handshake took {}: a SYN was sent again, and the first one or its answer was not lost but late",
+            duration(after)
+        ),
         Evidence::SynLostBetween { syns: 0, syn_acks: 0 } => {
             "the two captures show that no SYN and no SYN-ACK was lost between them".to_owned()
         }

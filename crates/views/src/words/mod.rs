@@ -320,15 +320,29 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     spots
 }
 
+/// How many segments were captured twice, and how many arrived twice though they were sent once: the receiver's TCP reports
+/// the second of these.
+fn twice(flow: &FlowReport) -> [u64; 2] {
+    let measures = &flow.main().measures;
+    let answered = &flow.directions[(!flow.sender).index()].measures;
+    let copies = measures.labels.duplicate;
+    // If the capture misses data, it may miss what was retransmitted.
+    let is_complete = measures.unseen_gaps == 0;
+    let delivered = if is_complete { answered.unusual().dsack_copies } else { 0 };
+    [copies.saturating_sub(delivered), delivered]
+}
+
 /// Retransmitted, reordered and probe segments, in one line; `None` if there were none.
 pub fn repetition(flow: &FlowReport) -> Option<String> {
     let measures = &flow.main().measures;
     let labels = &measures.labels;
+    let [captured, delivered] = twice(flow);
     let parts: Vec<_> = [
         (labels.retransmission + labels.spurious, "retransmitted"),
         (labels.spurious, "of them spurious"),
         (labels.out_of_order, "out of order"),
-        (labels.duplicate, "captured twice"),
+        (captured, "captured twice"),
+        (delivered, "delivered twice by the network, as the receiver reported (DSACK)"),
     ]
     .into_iter()
     .map(|(number, what)| (number, format!("{} {what}", count(number))))
