@@ -5,8 +5,8 @@ use crate::order::SendOrder;
 use crate::outstanding::SAME_FRAME_WITHIN;
 use slowpath_model::{Flags, Instant, Segment};
 
-/// How much later a copy of an ACK without identification may come, in nanoseconds.
-const SAME_ACK_WITHIN: i64 = 1_000_000;
+/// How much later a copy of an ACK, or of another packet without identification, may come, in nanoseconds.
+pub const SAME_ACK_WITHIN: i64 = 1_000_000;
 
 /// How much later a packet may pass a second tap, in nanoseconds: less than the first timeout of a SYN (RFC 6298, section 2).
 const SAME_PACKET_WITHIN: i64 = 900_000_000;

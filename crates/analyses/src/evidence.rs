@@ -342,6 +342,12 @@ evidence! {
         syns: u64 = "SYNs lost on the way to the responder.",
         syn_acks: u64 = "SYN-ACKs lost on the way back.",
     }
+    /// Two captures show that the ACKs which opened the window again were lost, so that the sender waited for its persist timer
+    /// (RFC 9293, section 3.8.6.1).
+    WindowUpdateLost = "window-update-lost" {
+        updates: u64 = "ACKs lost from the opening of the window on.",
+        waited: Duration = "How long the window was open and the sender did not know it.",
+    }
     /// The receiving host's capture has packets that its TCP did not accept.
     NotAccepted = "not-accepted" { packets: u64 = "How many, in these times or within an RTT before." }
     /// Retransmissions of the oldest segment, each alone on its way, were answered by an ACK that acknowledged nothing.

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const CLOCKS: [fn(i64) -> i64; 3] = [|_| 0, |_| 1_800_000 * MS, |at| 5_000 * MS + at / 20_000];
 
 /// Both taps' frames of several transfers, each between its own ports and from a given instant on.
-fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
+pub fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
     let file = |tap: fn(&Taps) -> &[Passed], ahead: &dyn Fn(i64) -> i64| {
         let mut all: Vec<Frame> = Vec::new();
         for ((taps, from), port) in transfers.iter().zip(41_001..) {
@@ -367,4 +367,88 @@ fn packets_of_a_new_route_are_no_copies() {
     let after = report(&passed);
     let [before, after] = [&before, &after].map(|report| report.main().measures.labels);
     assert_eq!((after.new, after.retransmission), (before.new, before.retransmission));
+}
+
+/// The window closes for a second, and the ACKs that open it again are lost: the client asks when its persist timer expires.
+/// `lag` is how much later than at its sender a packet passes, from A and from B.
+fn window_opened_in_vain(lag: [f64; 2], has_updates: bool) -> Vec<Passed> {
+    let [forth, back] = lag;
+    let syn = "<mss 1460,sackOK,wscale 0>";
+    let mut lines = format!(
+        "{:.6} > S 0:0(0) win 64240 {syn} // frame 0 id 101 ttl 64
+         {:.6} < S. 0:0(0) ack 1 win 14600 {syn} // frame 0 id 0 ttl 64
+         {:.6} > . 1:1(0) ack 1 win 64240 // frame 0 id 102 ttl 64\n",
+        forth,
+        0.02 + back,
+        0.04 + forth
+    );
+    let (mut id, mut next) = (103, 1);
+    let mut burst = |lines: &mut String, at: f64, left: &mut u32| {
+        for n in 0..10 {
+            let when = at + 0.0001 * f64::from(n) + forth;
+            *lines += &format!(
+                "{when:.6} > . {next}:{}(1460) ack 1 win 64240 // frame 0 id {id} ttl 64\n",
+                next + 1460
+            );
+            (id, next) = (id + 1, next + 1460);
+        }
+        *left = next;
+    };
+    let mut end = 1;
+    burst(&mut lines, 0.05, &mut end);
+    lines += &format!("{:.6} < . 1:1(0) ack {end} win 0 // frame 0 id 1 ttl 64\n", 0.071 + back);
+    // Probes, each answered: the timer's intervals double.
+    for (n, (at, window)) in [(0.27, 0), (0.67, 0), (6.27, 14_600)].into_iter().enumerate() {
+        lines += &format!(
+            "{:.6} > . {}:{}(0) ack 1 win 64240 // frame 0 id {} ttl 64
+             {:.6} < . 1:1(0) ack {end} win {window} // frame 0 id {} ttl 64\n",
+            at + forth,
+            end - 1,
+            end - 1,
+            300 + n,
+            at + 0.02 + back,
+            10 + n
+        );
+    }
+    if has_updates {
+        lines += &format!("1.100000 < . 1:1(0) ack {end} win 14600 // frame 0 id 5 ttl 64\n");
+        lines += &format!("1.100100 < . 1:1(0) ack {end} win 14600 // frame 0 id 6 ttl 64\n");
+    }
+    let mut at = 6.3;
+    for n in 0..5 {
+        burst(&mut lines, at, &mut end);
+        lines += &format!(
+            "{:.6} < . 1:1(0) ack {end} win 14600 // frame 0 id {} ttl 64\n",
+            at + 0.021 + back,
+            30 + n
+        );
+        at += 0.042;
+    }
+    let mut passed = script(&lines);
+    passed.sort_by_key(|(at, _)| *at);
+    passed
+}
+
+#[test]
+fn lost_window_update_is_not_the_readers_time() {
+    let taps =
+        Taps { a: window_opened_in_vain([0.0, 0.02], false), b: window_opened_in_vain([0.02, 0.0], true) };
+    for clock in CLOCKS {
+        let (pairing, flows) = compared(&[(&taps, 0)], clock);
+        assert_eq!(pairing.flows[0].directions[1].lost.count, 2);
+        let finding = &flows[0].main().findings[0];
+        assert_eq!(finding.cause, Cause::ReaderStopped, "{:#?}", flows[0].main().findings);
+        let lost = finding.evidence.iter().find_map(|evidence| match evidence {
+            Evidence::WindowUpdateLost { updates, waited } => Some((*updates, waited.as_secs_f64())),
+            _ => None,
+        });
+        let (updates, waited) = lost.unwrap_or_else(|| panic!("{finding:#?}"));
+        assert!(updates == 2 && (5.0..5.25).contains(&waited), "{updates} {waited}");
+    }
+    // The window that opens at the probe only is the reader's.
+    let taps = Taps { b: window_opened_in_vain([0.02, 0.0], false), ..taps };
+    let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
+    let finding = &flows[0].main().findings[0];
+    assert_eq!(finding.cause, Cause::ReaderStopped, "{:#?}", flows[0].main().findings);
+    assert!(finding.evidence.iter().all(|evidence| evidence.slug() != "window-update-lost"), "{finding:#?}");
 }

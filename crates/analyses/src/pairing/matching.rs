@@ -10,6 +10,8 @@
 use super::clock::Transit;
 use super::lane::{Side, Trust};
 use super::record::Record;
+use crate::copies::SAME_ACK_WITHIN;
+use crate::outstanding::SAME_FRAME_WITHIN;
 
 /// In [`Matches::partner`]: no partner.
 pub(super) const NONE: u32 = u32::MAX;
@@ -231,7 +233,10 @@ impl Lane<'_> {
             return Vec::new();
         }
         let alike = |one: &Record, other: &Record| {
-            one.id() == other.id()
+            // Linux sends each SYN-ACK with 0, and some load balancers retransmit with the identification of the original.
+            let within = if one.id() == Some(0) { SAME_ACK_WITHIN } else { SAME_FRAME_WITHIN };
+            other.at().saturating_sub(one.at()) < within
+                && one.id() == other.id()
                 && one.tsval() == other.tsval()
                 && one.print() == other.print()
                 && one.end() == other.end()

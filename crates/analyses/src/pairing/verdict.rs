@@ -6,7 +6,7 @@
 //! was lost was no repair.
 
 use super::report::{DirectionPair, FlowPair, Pairing, Queueing, Tally};
-use crate::cause::{Cause, Limit};
+use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::findings;
 use crate::limits::{queue, thresholds};
@@ -69,6 +69,7 @@ pub fn merge(
     if let Some(other) = other {
         view.lengthen(&mut report, other);
     }
+    let mut unaware = [Vec::new(), Vec::new()];
     for end in End::BOTH {
         let theirs = other.map(|other| &other.directions[view.others(end).index()]);
         let beside = pair.beside(view.pairs(end));
@@ -77,11 +78,13 @@ pub fn merge(
                 let own = report.directions[end.index()].spells.clone();
                 if view.take_over(&mut report, end, theirs) {
                     view.decide_late_acks(&mut report.directions[end.index()], &own);
+                    unaware[end.index()] = view.unaware_of_window(&report.directions[end.index()], &own);
                 }
             } else if beside == Some(base) {
                 let at_receiver: Vec<_> = theirs.spells.iter().map(|spell| view.translated(spell)).collect();
                 let direction = &mut report.directions[end.index()];
                 view.decide_late_acks(direction, &at_receiver);
+                unaware[end.index()] = view.unaware_of_window(direction, &at_receiver);
                 let of_receiver = theirs.overview.rare().not_accepted;
                 let takes_over = direction.spells.iter().any(|spell| spell.cause == Cause::NotAccepted);
                 if let Some(not_accepted) = of_receiver.filter(|_| takes_over) {
@@ -130,6 +133,7 @@ pub fn merge(
     report.explain();
     for end in End::BOTH {
         view.add_evidence(&mut report.directions[end.index()]);
+        add_lost_updates(&mut report.directions[end.index()], &unaware[end.index()]);
     }
     report
 }
@@ -344,6 +348,26 @@ impl View<'_> {
         overlay_all(spells, &in_time, |cause| cause == Cause::AcksHeldBack);
     }
 
+    /// Times in which the window was open next to the receiver, and closed as far as the sender knew, with the ACKs that
+    /// were lost meanwhile.
+    fn unaware_of_window(&self, direction: &DirectionReport, at_receiver: &[Spell]) -> Vec<(Spell, u64)> {
+        let back = self.direction(!direction.from);
+        let before = lookback(direction);
+        let lost = self.instants(back.near, &back.lost);
+        let mut found = Vec::new();
+        for closed in direction.spells.iter().filter(|spell| is_closed_window(spell.cause)) {
+            let said = at_receiver.iter().filter(|said| said.to > closed.from && said.from < closed.to);
+            for said in said.filter(|said| is_open_window(said.cause)) {
+                let (from, to) = (said.from.max(closed.from), said.to.min(closed.to));
+                let lost = lost.iter().filter(|at| **at >= from - before && **at < to).count() as u64;
+                if lost > 0 && to.since(from).is_some_and(|lasted| lasted > before * 2) {
+                    found.push((Spell { from, to, cause: closed.cause }, lost));
+                }
+            }
+        }
+        found
+    }
+
     /// On which way a queue stood does not show in RTTs, and in timestamps only now and then.
     fn decide_way_of_queues(&self, direction: &mut DirectionReport) {
         let (forth, back) = (self.direction(direction.from), self.direction(!direction.from));
@@ -541,6 +565,29 @@ const fn is_repair(cause: Cause) -> bool {
 /// Whether the sender sent, or tried to, and nothing came of it yet.
 const fn is_in_vain(cause: Cause) -> bool {
     matches!(cause.limit(), Limit::LossRecovery | Limit::Connection)
+}
+
+/// Whether the sender waited because the receiver had no room.
+const fn is_closed_window(cause: Cause) -> bool {
+    matches!(cause, Cause::ReaderStopped | Cause::SlowReader)
+}
+
+/// Whether the sender could have sent, as far as the receiver knew.
+const fn is_open_window(cause: Cause) -> bool {
+    matches!(cause, Cause::SenderIdle | Cause::Undetermined)
+}
+
+/// What the sender did not know of the window, because the ACKs that opened it were lost, is not the reader's.
+fn add_lost_updates(direction: &mut DirectionReport, unaware: &[(Spell, u64)]) {
+    for finding in &mut direction.findings {
+        let own = unaware.iter().filter(|(spell, _)| spell.cause == finding.cause);
+        let updates: u64 = own.clone().map(|(_, lost)| lost).sum();
+        if updates > 0 {
+            let waited = own.map(|(spell, _)| spell.lasted()).sum();
+            finding.evidence.push(Evidence::WindowUpdateLost { updates, waited });
+            finding.confidence = finding.confidence.min(Confidence::Medium);
+        }
+    }
 }
 
 /// What looked like a full accept queue was the loss of what the initiator sent.

@@ -322,6 +322,12 @@ pub fn evidence(evidence: &Evidence) -> String {
             "the two captures show {} lost between them in these times or within an RTT before",
             packets_or_none(packets)
         ),
+        Evidence::WindowUpdateLost { updates, waited } => format!(
+            "for {} of this time, the receiver's capture shows an open window: {} lost on the way back, and the sender \
+             learned of the window only by its probe",
+            duration(waited),
+            counted_were(updates, "ACK")
+        ),
         Evidence::HandshakeLate { after } => format!(
             "the handshake took {}: a SYN was sent again, and the first one or its answer was not lost but late",
             duration(after)

@@ -320,16 +320,16 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     spots
 }
 
-/// How many segments were captured twice, and how many arrived twice though they were sent once: the receiver's TCP reports
-/// the second of these.
+/// How many segments were captured twice, and how many arrived twice though they were sent once. The receiver's TCP reports
+/// these, though not each: an ACK has room for one.
 fn twice(flow: &FlowReport) -> [u64; 2] {
     let measures = &flow.main().measures;
     let answered = &flow.directions[(!flow.sender).index()].measures;
     let copies = measures.labels.duplicate;
     // If the capture misses data, it may miss what was retransmitted.
     let is_complete = measures.unseen_gaps == 0;
-    let delivered = if is_complete { answered.unusual().dsack_copies } else { 0 };
-    [copies.saturating_sub(delivered), delivered]
+    let reported = if is_complete { answered.unusual().dsack_copies } else { 0 };
+    if reported * 2 > copies { [0, reported.max(copies)] } else { [copies - reported, reported] }
 }
 
 /// Retransmitted, reordered and probe segments, in one line; `None` if there were none.
@@ -342,11 +342,17 @@ pub fn repetition(flow: &FlowReport) -> Option<String> {
         (labels.spurious, "of them spurious"),
         (labels.out_of_order, "out of order"),
         (captured, "captured twice"),
-        (delivered, "delivered twice by the network, as the receiver reported (DSACK)"),
     ]
     .into_iter()
     .map(|(number, what)| (number, format!("{} {what}", count(number))))
     .chain([
+        (
+            delivered,
+            format!(
+                "{} delivered twice by the network, by the receiver's DSACKs",
+                counted(delivered, "segment")
+            ),
+        ),
         (labels.window_probe, counted(labels.window_probe, "window probe")),
         (labels.keep_alive, counted(labels.keep_alive, "keep-alive")),
     ])
