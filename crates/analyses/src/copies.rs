@@ -1,11 +1,19 @@
-//! Frames captured twice: two interfaces of one host, both sides of a bridge, a mirror port of both directions.
+//! Frames captured twice: two interfaces of one host, both sides of a bridge, a mirror port of both directions, or two taps
+//! far apart whose captures were merged.
 
 use crate::order::SendOrder;
 use crate::outstanding::SAME_FRAME_WITHIN;
 use slowpath_model::{Flags, Instant, Segment};
 
-/// How much later a copy of an ACK without identification may come, in nanoseconds.
-const SAME_ACK_WITHIN: i64 = 1_000_000;
+/// How much later a copy of an ACK, or of another packet without identification, may come, in nanoseconds.
+pub const SAME_ACK_WITHIN: i64 = 1_000_000;
+
+/// How much later a packet may pass a second tap, in nanoseconds: less than the first timeout of a SYN (RFC 6298, section 2).
+const SAME_PACKET_WITHIN: i64 = 900_000_000;
+
+/// So many frames with the TTL of the second tap that did not pass the first, and one in so many: there is no second tap.
+const STRAYS: u16 = 16;
+const STRAYS_IN: u16 = 8;
 
 /// The last few frames of one end, to recognise a copy by.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,7 +21,14 @@ pub struct Copies {
     ids: [u16; Self::KEPT],
     prints: [u32; Self::KEPT],
     passed: [Instant; Self::KEPT],
+    ttls: [u8; Self::KEPT],
     next: u8,
+    /// The TTL with which packets pass a second tap, a router or more further on or further back; 0 if there is none. There,
+    /// a packet may be a super-packet and its copy the segments that it was cut into.
+    second_ttl: u8,
+    /// Frames with that TTL that had passed the first tap, and those that had not.
+    seconds: u16,
+    strays: u16,
     /// One bit per frame: it was matched with another.
     paired: u8,
     /// How long ago a segment with the same header passed, in nanoseconds, if the identifications do not show whether
@@ -28,6 +43,9 @@ impl Copies {
     /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without an
     /// identification that changes, an ACK sent twice and an ACK captured twice look the same, and the answer is no; a
     /// SYN is not retransmitted so soon. If most data is captured twice (`twice`), so are ACKs.
+    ///
+    /// A packet with the same identification and header and another TTL passed a second tap. From then on, what has that TTL
+    /// and brings nothing new (`has_passed`) passed there.
     #[inline]
     pub fn is_copy(
         &mut self,
@@ -35,7 +53,11 @@ impl Copies {
         segment: &Segment,
         order: &SendOrder,
         twice: impl FnOnce() -> bool,
+        has_passed: impl FnOnce() -> bool,
     ) -> bool {
+        if self.second_ttl != 0 && self.second_ttl == segment.ip.ttl && self.is_second(has_passed()) {
+            return true;
+        }
         let id = segment.ip.id.unwrap_or(0);
         let print = fingerprint(segment);
         self.alike = None;
@@ -47,17 +69,49 @@ impl Copies {
                 if segment.sequence_len() == 0 && twice() && self.pair(at, id, print) {
                     return true;
                 }
-            } else if apart < SAME_FRAME_WITHIN {
-                return true;
+            } else if apart < SAME_FRAME_WITHIN || apart < SAME_PACKET_WITHIN && self.second_ttl == 0 {
+                let learns = self.second_ttl == 0 && self.passed_with_other_ttl(id, print, segment.ip.ttl);
+                if learns {
+                    self.second_ttl = segment.ip.ttl;
+                }
+                if learns || apart < SAME_FRAME_WITHIN {
+                    return true;
+                }
             }
         }
         let slot = usize::from(self.next) % Self::KEPT;
         self.ids[slot] = id;
         self.prints[slot] = print;
         self.passed[slot] = at;
+        self.ttls[slot] = segment.ip.ttl;
         self.paired &= !(1 << slot);
         self.next = self.next.wrapping_add(1);
         false
+    }
+
+    /// Whether a second tap captures this end's packets.
+    #[inline]
+    pub const fn has_second_tap(&self) -> bool {
+        self.second_ttl != 0
+    }
+
+    /// Whether a frame with the TTL of the second tap is a copy: it passed the first.
+    fn is_second(&mut self, has_passed: bool) -> bool {
+        let count = if has_passed { &mut self.seconds } else { &mut self.strays };
+        *count = count.saturating_add(1);
+        if self.strays > STRAYS && self.strays > self.seconds / STRAYS_IN {
+            // Its packets go another way by now.
+            self.second_ttl = 0;
+        }
+        has_passed
+    }
+
+    /// Whether the last such frame passed with another TTL than `ttl`.
+    #[cold]
+    fn passed_with_other_ttl(&self, id: u16, print: u32, ttl: u8) -> bool {
+        let is_one = |slot: &usize| self.ids[*slot] == id && self.prints[*slot] == print;
+        let last = (0..Self::KEPT).filter(is_one).max_by_key(|slot| self.passed[*slot]);
+        last.is_some_and(|slot| self.ttls[slot] != ttl)
     }
 
     /// Whether an equal identification and header mean that a frame was captured twice, if the second comes soon.

@@ -154,10 +154,10 @@ impl EndState {
         }
     }
 
-    /// Whether most of its data was captured more than once.
+    /// Whether most of its data was captured more than once, at one place.
     #[inline]
     pub const fn is_captured_twice(&self) -> bool {
-        self.labels.duplicate > self.labels.new / 2
+        self.labels.duplicate > self.labels.new / 2 && !self.copies.has_second_tap()
     }
 
     /// A frame of this end is captured again.
@@ -521,8 +521,10 @@ impl EndState {
     ) -> u32 {
         me.sack_blocks += segment.sack.as_slice().len() as u64;
         me.dsack_blocks += u64::from(acked.dsacks);
-        if segment.sack.outside() > 0 {
-            me.unusual.get_or_insert_default().sack_outside += u64::from(segment.sack.outside());
+        if segment.sack.outside() > 0 || acked.dsacks_of_copies > 0 {
+            let unusual = me.unusual.get_or_insert_default();
+            unusual.sack_outside += u64::from(segment.sack.outside());
+            unusual.dsack_copies += u64::from(acked.dsacks_of_copies);
         }
         let window = self.take_window(at, ack, segment, me);
         me.note_duplicate_ack(ack, segment, acked, || self.outstanding.flight());

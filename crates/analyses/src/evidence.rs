@@ -340,6 +340,19 @@ evidence! {
 
     /// Two captures show packets lost between them, in these times or within an RTT before.
     LostBetween = "lost-between" { packets: u64 = "How many." }
+    /// A SYN or a SYN-ACK was repeated, and the first one came all the same, late.
+    HandshakeLate = "handshake-late" { after: Duration = "From the first SYN to the end of the handshake." }
+    /// Two captures show what of the handshake was lost between them.
+    SynLostBetween = "syn-lost-between" {
+        syns: u64 = "SYNs lost on the way to the responder.",
+        syn_acks: u64 = "SYN-ACKs lost on the way back.",
+    }
+    /// Two captures show that the ACKs which opened the window again were lost, so that the sender waited for its persist timer
+    /// (RFC 9293, section 3.8.6.1).
+    WindowUpdateLost = "window-update-lost" {
+        updates: u64 = "ACKs lost from the opening of the window on.",
+        waited: Duration = "How long the window was open and the sender did not know it.",
+    }
     /// The receiving host's capture has packets that its TCP did not accept.
     NotAccepted = "not-accepted" { packets: u64 = "How many, in these times or within an RTT before." }
     /// Retransmissions of the oldest segment, each alone on its way, were answered by an ACK that acknowledged nothing.

@@ -573,7 +573,15 @@ impl<'a> Material<'a> {
                 found.push(Evidence::EcnNotCapable { segments: self.sent.data_packets });
             }
             (Cause::DelaySpike, _) => {
-                found.push(Evidence::LateButNotLost { longest: self.longest_spell(cause) });
+                let opening = self.opening;
+                let opened = opening.syn.filter(|_| opening.came_late).zip(opening.established);
+                if let Some(after) = opened.and_then(|(syn, end)| end.since(syn)) {
+                    found.push(Evidence::HandshakeLate { after });
+                }
+                let later = |spell: &&Spell| opened.is_none_or(|(_, end)| spell.from >= end);
+                let own = self.spells.iter().filter(|spell| spell.cause == cause).filter(later);
+                let longest = own.map(Spell::lasted).max();
+                found.extend(longest.map(|longest| Evidence::LateButNotLost { longest }));
             }
             (Cause::AckPathQueue, _) => self.ack_queue(found),
             (Cause::Policer, Some(rate)) => {

@@ -95,7 +95,11 @@ impl FlowState {
         let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
         let (end, peer) = end_and_peer(&mut self.ends, me);
-        if end.copies.is_copy(at, segment, &end.order, || peer.is_captured_twice()) {
+        let has_passed = || {
+            let acknowledged = segment.ack.is_none_or(|ack| ack <= peer.outstanding.una());
+            acknowledged && segment.end() <= end.outstanding.nxt()
+        };
+        if end.copies.is_copy(at, segment, &end.order, || peer.is_captured_twice(), has_passed) {
             return end.repeats(at, segment);
         }
         if self.is_closed_to_data() && self.is_of_old_connection(segment) {

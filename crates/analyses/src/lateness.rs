@@ -85,6 +85,8 @@ pub struct Lateness {
     last: (u32, Instant),
     /// Of the packet that was under way for the shortest time.
     least: (u32, Instant),
+    /// Of the first one, a SYN, when it was first repeated.
+    repeated: Option<(u32, Instant)>,
 }
 
 impl Lateness {
@@ -99,6 +101,37 @@ impl Lateness {
         } else if earlier(late, self.least.0) != self.least.0 {
             self.least = self.last;
         }
+    }
+
+    /// The end's SYN is repeated.
+    pub fn repeats(&mut self, tsval: u32, at: Instant) {
+        self.repeated.get_or_insert((unplaced(tsval, at), at));
+    }
+
+    /// When the end's SYN was first repeated, if it had a timestamp.
+    pub const fn repeated_at(&self) -> Option<Instant> {
+        match self.repeated {
+            Some((_, at)) => Some(at),
+            None => None,
+        }
+    }
+
+    /// Whether the first packet had this timestamp.
+    pub fn is_of_first(&self, tsval: u32) -> bool {
+        self.first.is_some_and(|(late, at)| late == unplaced(tsval, at))
+    }
+
+    /// How much longer the end's SYN was under way than its repetition, in microseconds, if what the end sent later shows that
+    /// its clock has the tick that is assumed.
+    pub fn syn_was_later(&self) -> Option<i64> {
+        const LEAST_US: i64 = 10_000;
+        let ((first, _), (again, since)) = (self.first?, self.repeated?);
+        let (last, until) = self.last;
+        let changed = i64::from(last.wrapping_sub(again) as i32).abs();
+        let elapsed = until.nanos_since(since) / 1000;
+        // With a tick of 2 ms or more, or of 0.5 ms or less, it would change by half of that or more.
+        let is_tick = elapsed >= LEAST_US && changed * 5 <= elapsed * 2;
+        is_tick.then(|| i64::from(first.wrapping_sub(again) as i32))
     }
 
     /// How many nanoseconds before `at` this timestamp passed, or would have passed as punctually as any. At most a tick more than

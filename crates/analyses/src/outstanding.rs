@@ -647,7 +647,11 @@ impl Outstanding {
                 nth == 0 && blocks.get(1).is_some_and(|outer| outer.start <= start && end <= outer.end);
             if nth == 0 && (end <= ack || inside_second) {
                 result.dsacks += 1;
-                result.spurious += self.judge_by_dsack(start, end);
+                let judged = self.judge_by_dsack(start, end);
+                // A receiver reports the byte of a probe, too.
+                let is_copy = judged.is_none() && end.distance_from(start) > 1;
+                result.dsacks_of_copies += u32::from(is_copy);
+                result.spurious += judged.unwrap_or(0);
             } else if start >= self.una && end <= self.nxt {
                 let sacked = self.sacked.insert(start, end);
                 if sacked > 0 && result.round_trip.is_none() {

@@ -157,6 +157,8 @@ pub struct Opening {
     pub unaccepted_data: u32,
     /// When B first sent anything else after these.
     pub accepted: Option<Instant>,
+    /// A SYN or a SYN-ACK was repeated though the first had not been lost: it came late.
+    pub came_late: bool,
 }
 
 /// What B answered to a SYN that asked for ECN (RFC 3168, section 6.1.1; RFC 9768, section 3.1).
@@ -376,6 +378,8 @@ pub struct Unusual {
     /// Retransmissions of the oldest segment, each alone on its way, that were answered by an ACK of nothing, since anything was
     /// last acknowledged.
     pub answered_in_vain: u32,
+    /// DSACK blocks this end sent for data that was not retransmitted: the network delivered it twice.
+    pub dsack_copies: u64,
 }
 
 impl Unusual {
@@ -390,6 +394,7 @@ impl Unusual {
         icmp_kind: None,
         unheard: None,
         answered_in_vain: 0,
+        dsack_copies: 0,
     };
 }
 

@@ -47,6 +47,13 @@ pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
+    let between = facts.evidence(|evidence| match *evidence {
+        Evidence::SynLostBetween { syns, syn_acks } if syns + syn_acks > 0 => Some((syns, syn_acks)),
+        _ => None,
+    });
+    if let Some((syns, syn_acks)) = between {
+        return handshake_lost_on_the_path(facts, syns, syn_acks);
+    }
     let server = facts.host(End::B);
     let again = u64::from(facts.report.opening.retransmitted.max(1));
     vec![
@@ -76,6 +83,52 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
             "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
             "shows how full the connection-tracking table is, where it is in use",
         )),
+    ]
+}
+
+/// Two captures show that the path lost what is missing: no setting of the server did.
+fn handshake_lost_on_the_path(facts: &Facts<'_>, syns: u64, syn_acks: u64) -> Vec<Advice> {
+    let begin = match (syns, syn_acks) {
+        (syns, 0) => format!("{} left the client and did not reach the server.", counted(syns, "SYN")),
+        (0, syn_acks) => format!(
+            "The SYN reached the server, which answered. {} left it and did not reach the client: they were lost on the \
+             way back.",
+            counted(syn_acks, "SYN-ACK")
+        ),
+        (syns, syn_acks) => format!(
+            "{} on the way to the server and {} on the way back were lost.",
+            counted(syns, "SYN"),
+            counted(syn_acks, "SYN-ACK")
+        ),
+    };
+    let one_sided = if syn_acks > 0 {
+        " A stateful firewall drops a SYN-ACK whose SYN it did not see, as if it were invalid: then SYN and SYN-ACK take \
+         different ways (asymmetric routing). Compare the routes of both directions."
+    } else {
+        ""
+    };
+    let from = facts.host(if syn_acks > 0 { End::B } else { End::A });
+    let to = if syn_acks > 0 { facts.report.key.a } else { facts.report.key.b };
+    vec![
+        Advice::new(format!(
+            "{begin} Neither end dropped them, so look between the two captures: a firewall's rule or its full \
+             connection-tracking table, a rate limit for SYNs, or plain loss, which data shows too.{one_sided}"
+        ))
+        .with(way_to(from, to.address))
+        .with(Fix::look(
+            Host::Path,
+            "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
+            "shows how full the connection-tracking table is, where it is in use",
+        ))
+        .with(
+            Fix::look(
+                Host::Path,
+                "conntrack -S",
+                "shows packets that connection tracking found invalid, or had no room for (drop)",
+            )
+            .needs(NET_ADMIN),
+        )
+        .with(firewall(Host::Path)),
     ]
 }
 

@@ -5,6 +5,7 @@ use crate::facts::{Facts, percent, time};
 use crate::fix::{DEFAULT_QDISC, NET_RAW, bbr, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::Evidence;
 use slowpath_analyses::report::Measures;
 use slowpath_model::Rate;
 use std::time::Duration;
@@ -180,13 +181,19 @@ fn bounded_by_window(facts: &Facts<'_>, rate: Rate, round_trip: Duration) -> Adv
 }
 
 pub(crate) fn delay_spike(facts: &Facts<'_>) -> Vec<Advice> {
+    let has_both = facts.shows(|evidence| matches!(evidence, Evidence::QueueingBetween { .. }));
+    let which = if has_both {
+        "The delay of each direction between the two captures shows which: what was late there was late on the path."
+    } else {
+        "Two captures, one at each end, show which: slowpath diagnose a.pcap b.pcap prints the delay of each direction."
+    };
     vec![
         Advice::new(
-            "For a while packets took far longer than usual, and then all of them arrived. Either the path \
-             delayed them (a wireless or mobile link that changes its rate or cell, a route change), or a \
-             host did not run (a virtual machine that was not scheduled, a CPU busy with something else). Two \
-             captures, one at each end, show which: slowpath diagnose a.pcap b.pcap prints the delay of each \
-             direction.",
+            format!(
+                "For a while packets took far longer than usual, and then all of them arrived. Either the path \
+                 delayed them (a wireless or mobile link that changes its rate or cell, a route change), or a \
+                 host did not run (a virtual machine that was not scheduled, a CPU busy with something else). {which}"
+            ),
         )
         .with(way_to(Host::Either, facts.receiver().address)),
         Advice::new(

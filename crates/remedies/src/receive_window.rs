@@ -430,10 +430,25 @@ pub(crate) fn off_cpu(text: &str) -> Advice {
 
 pub(crate) fn reader_stopped(facts: &Facts<'_>) -> Vec<Advice> {
     let zero = facts.answered().window;
+    let lasted = facts.finding.lasted;
+    let unaware = facts
+        .evidence(|evidence| match *evidence {
+            Evidence::WindowUpdateLost { waited, .. } => Some(waited),
+            _ => None,
+        })
+        .map_or_else(String::new, |waited| {
+            format!(
+                " The application itself took {} of that: then the window opened, the ACKs that said so were lost, and \
+                 the sender waited {} more for its persist timer (RFC 9293, section 3.8.6.1), whose intervals double. \
+                 Find what loses ACKs on the way back.",
+                time(lasted.saturating_sub(waited)),
+                time(waited)
+            )
+        });
     vec![
         Advice::new(format!(
             "The receiver's window was zero: the application did not read at all. It happened {}, \
-             for {} of the flow's life. Check what the process does: stopped (State T), waiting for a disk \
+             for {} of the flow's life.{unaware} Check what the process does: stopped (State T), waiting for a disk \
              (D), or waiting for something else (S).",
             times(zero.zero_count.max(facts.finding.spells)),
             percent(facts.finding.share),

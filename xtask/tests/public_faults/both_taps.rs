@@ -3,11 +3,11 @@
 
 use crate::captures::{self, losing};
 use crate::transfer::{MS, Setup, Taps, transfer};
-use crate::wire::{ENDS, Frame, Passed, collected, file_of, frames, script};
+use crate::wire::{ENDS, Frame, Passed, collected, file_of, frames, report, script};
 use slowpath_analyses::pairing::clock::Basis;
 use slowpath_analyses::pairing::{Pairing, pair, verdict};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Cause, Limit};
+use slowpath_analyses::{Cause, Evidence, Limit};
 use slowpath_model::{End, Instant};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const CLOCKS: [fn(i64) -> i64; 3] = [|_| 0, |_| 1_800_000 * MS, |at| 5_000 * MS + at / 20_000];
 
 /// Both taps' frames of several transfers, each between its own ports and from a given instant on.
-fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
+pub fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
     let file = |tap: fn(&Taps) -> &[Passed], ahead: &dyn Fn(i64) -> i64| {
         let mut all: Vec<Frame> = Vec::new();
         for ((taps, from), port) in transfers.iter().zip(41_001..) {
@@ -272,4 +272,183 @@ fn request_that_never_arrives_is_a_peer_gone_in_both_directions() {
         let gone = direction.findings.iter().any(|finding| finding.cause == Cause::PeerGone);
         assert!(gone, "{:#?}", direction.findings);
     }
+}
+
+/// Each SYN arrives and is answered, and each SYN-ACK is lost. The server's capture goes on for longer.
+#[test]
+fn syn_acks_lost_on_the_way_back_are_lost_though_the_client_sees_no_answer() {
+    let lines = |lag: f64, at_server: bool| {
+        let mut lines = String::new();
+        for (n, at) in [0.0, 1.0, 3.0, 7.0].iter().enumerate() {
+            lines += &format!(
+                "{:.6} > S 0:0(0) win 64240 <mss 1460,sackOK,TS val {} ecr 0,wscale 7> // frame 0 id {} ttl 64\n",
+                at + lag,
+                7_000 + (at * 1e3) as u32,
+                101 + n
+            );
+            if at_server {
+                lines += &format!(
+                    "{:.6} < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val {} ecr 7000,wscale 7> // frame 0 id 0 ttl 64\n",
+                    at + lag + 0.00003,
+                    9_000 + (at * 1e3) as u32
+                );
+            }
+        }
+        script(&lines)
+    };
+    let taps = Taps { a: lines(0.0, false), b: lines(0.02, true) };
+    for clock in CLOCKS {
+        let (pairing, flows) = compared(&[(&taps, 0)], clock);
+        let [forth, back] = &pairing.flows[0].directions;
+        assert_eq!((forth.lost.count, forth.overtaken.count, back.lost_syns), (0, 0, 3), "{back:?}");
+        let finding = &flows[0].main().findings[0];
+        assert_eq!(finding.cause, Cause::SynLost, "{:#?}", flows[0].main().findings);
+        assert!(
+            finding.evidence.contains(&Evidence::SynLostBetween { syns: 0, syn_acks: 3 }),
+            "{finding:#?}"
+        );
+    }
+}
+
+/// Both taps of a path in one file, as mergecap makes it: each packet passes twice, `ONE_WAY` or more apart, as a
+/// super-packet at A and as segments at B, with one router in between.
+fn merged(taps: &Taps) -> Vec<Passed> {
+    let mut both = taps.a.clone();
+    for (own, segment) in both.iter_mut().map(|(_, segment)| (segment.from == End::A, segment)) {
+        segment.ip.ttl = if own { 64 } else { 63 };
+    }
+    both.extend(taps.b.iter().map(|(at, segment)| {
+        let mut segment = *segment;
+        segment.ip.ttl = if segment.from == End::A { 63 } else { 64 };
+        (*at, segment)
+    }));
+    both.sort_by_key(|(at, _)| *at);
+    both
+}
+
+#[test]
+fn packets_of_both_taps_in_one_file_are_captured_twice() {
+    let taps = narrow(20_000);
+    let far = narrow(15 * MS);
+    let lossy = || {
+        let mut n = 0;
+        transfer(Setup {
+            one_way: 15 * MS,
+            fate: Box::new(losing(move |segment| {
+                n += u32::from(segment.len > 0);
+                segment.len > 0 && n % 100 == 50
+            })),
+            ..Setup::default()
+        })
+    };
+    for taps in [taps, far, lossy()] {
+        let (alone, both) = (report(&taps.a), report(&merged(&taps)));
+        let [alone, both] = [&alone, &both].map(|report| report.main());
+        let sent = alone.measures.labels;
+        let found = both.measures.labels;
+        assert_eq!(found.new, sent.new, "{found:?}");
+        assert_eq!(found.retransmission + found.spurious, sent.retransmission + sent.spurious, "{found:?}");
+        assert!(found.duplicate > 0 && found.duplicate <= sent.new + sent.retransmission, "{found:?}");
+        assert_eq!(both.findings[0].cause.limit(), alone.findings[0].cause.limit(), "{:#?}", both.findings);
+    }
+}
+
+/// The route changes: from then on, all packets have the TTL with which one came twice before.
+#[test]
+fn packets_of_a_new_route_are_no_copies() {
+    let mut passed = narrow(15 * MS).a;
+    passed.iter_mut().for_each(|(_, segment)| segment.ip.ttl = 60);
+    let before = report(&passed);
+    let (at, mut copy) = passed[0];
+    copy.ip.ttl = 58;
+    passed.insert(1, (at.plus_nanos(20_000), copy));
+    let half = passed.len() / 2;
+    passed[half..].iter_mut().for_each(|(_, segment)| segment.ip.ttl = 58);
+    let after = report(&passed);
+    let [before, after] = [&before, &after].map(|report| report.main().measures.labels);
+    assert_eq!((after.new, after.retransmission), (before.new, before.retransmission));
+}
+
+/// The window closes for a second, and the ACKs that open it again are lost: the client asks when its persist timer expires.
+/// `lag` is how much later than at its sender a packet passes, from A and from B.
+fn window_opened_in_vain(lag: [f64; 2], has_updates: bool) -> Vec<Passed> {
+    let [forth, back] = lag;
+    let syn = "<mss 1460,sackOK,wscale 0>";
+    let mut lines = format!(
+        "{:.6} > S 0:0(0) win 64240 {syn} // frame 0 id 101 ttl 64
+         {:.6} < S. 0:0(0) ack 1 win 14600 {syn} // frame 0 id 0 ttl 64
+         {:.6} > . 1:1(0) ack 1 win 64240 // frame 0 id 102 ttl 64\n",
+        forth,
+        0.02 + back,
+        0.04 + forth
+    );
+    let (mut id, mut next) = (103, 1);
+    let mut burst = |lines: &mut String, at: f64, left: &mut u32| {
+        for n in 0..10 {
+            let when = at + 0.0001 * f64::from(n) + forth;
+            *lines += &format!(
+                "{when:.6} > . {next}:{}(1460) ack 1 win 64240 // frame 0 id {id} ttl 64\n",
+                next + 1460
+            );
+            (id, next) = (id + 1, next + 1460);
+        }
+        *left = next;
+    };
+    let mut end = 1;
+    burst(&mut lines, 0.05, &mut end);
+    lines += &format!("{:.6} < . 1:1(0) ack {end} win 0 // frame 0 id 1 ttl 64\n", 0.071 + back);
+    // Probes, each answered: the timer's intervals double.
+    for (n, (at, window)) in [(0.27, 0), (0.67, 0), (6.27, 14_600)].into_iter().enumerate() {
+        lines += &format!(
+            "{:.6} > . {}:{}(0) ack 1 win 64240 // frame 0 id {} ttl 64
+             {:.6} < . 1:1(0) ack {end} win {window} // frame 0 id {} ttl 64\n",
+            at + forth,
+            end - 1,
+            end - 1,
+            300 + n,
+            at + 0.02 + back,
+            10 + n
+        );
+    }
+    if has_updates {
+        lines += &format!("1.100000 < . 1:1(0) ack {end} win 14600 // frame 0 id 5 ttl 64\n");
+        lines += &format!("1.100100 < . 1:1(0) ack {end} win 14600 // frame 0 id 6 ttl 64\n");
+    }
+    let mut at = 6.3;
+    for n in 0..5 {
+        burst(&mut lines, at, &mut end);
+        lines += &format!(
+            "{:.6} < . 1:1(0) ack {end} win 14600 // frame 0 id {} ttl 64\n",
+            at + 0.021 + back,
+            30 + n
+        );
+        at += 0.042;
+    }
+    let mut passed = script(&lines);
+    passed.sort_by_key(|(at, _)| *at);
+    passed
+}
+
+#[test]
+fn lost_window_update_is_not_the_readers_time() {
+    let taps =
+        Taps { a: window_opened_in_vain([0.0, 0.02], false), b: window_opened_in_vain([0.02, 0.0], true) };
+    for clock in CLOCKS {
+        let (pairing, flows) = compared(&[(&taps, 0)], clock);
+        assert_eq!(pairing.flows[0].directions[1].lost.count, 2);
+        let finding = &flows[0].main().findings[0];
+        assert_eq!(finding.cause, Cause::ReaderStopped, "{:#?}", flows[0].main().findings);
+        let lost = finding.evidence.iter().find_map(|evidence| match evidence {
+            Evidence::WindowUpdateLost { updates, waited } => Some((*updates, waited.as_secs_f64())),
+            _ => None,
+        });
+        let (updates, waited) = lost.unwrap_or_else(|| panic!("{finding:#?}"));
+        assert!(updates == 2 && (5.0..5.25).contains(&waited), "{updates} {waited}");
+    }
+    // The window that opens at the probe only is the reader's.
+    let taps = Taps { b: window_opened_in_vain([0.02, 0.0], false), ..taps };
+    let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
+    let finding = &flows[0].main().findings[0];
+    assert_eq!(finding.cause, Cause::ReaderStopped, "{:#?}", flows[0].main().findings);
+    assert!(finding.evidence.iter().all(|evidence| evidence.slug() != "window-update-lost"), "{finding:#?}");
 }

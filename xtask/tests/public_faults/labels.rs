@@ -314,3 +314,36 @@ fn no_new_byte_is_labelled_retransmission_at_any_tap() {
         assert!(!found.iter().any(|(_, segment, _)| segment.flags.has(Flags::SYN)));
     }
 }
+
+/// The path delivers each segment twice, and the receiver's TCP reports the second. A tap at the sender sees the reports only,
+/// one next to the receiver the copies too. Neither a probe's byte nor a retransmission is a copy.
+#[test]
+fn copies_that_the_receiver_reports_were_made_by_the_network() {
+    let lines = |at_receiver: bool| {
+        let mut lines = handshake();
+        for n in 0..20 {
+            let (at, start, end) = (0.05 + 0.05 * f64::from(n), 1 + 1460 * n, 1461 + 1460 * n);
+            let data = format!("> . {start}:{end}(1460) ack 1 win 502 // id {}\n", 200 + n);
+            lines += &format!("{at:.6} {data}");
+            if at_receiver {
+                lines += &format!("{:.6} {data}", at + 0.0003);
+            }
+            lines += &format!("{:.6} < . 1:1(0) ack {end} win 509 // id {}\n", at + 0.04, 500 + 2 * n);
+            let report = format!("< . 1:1(0) ack {end} win 509 <sack {start}:{end}> // id {}", 501 + 2 * n);
+            lines += &format!("{:.6} {report}\n", at + 0.0403);
+        }
+        lines += "1.300000 > . 29200:29201(1) ack 1 win 502 // id 230
+                  1.340000 < . 1:1(0) ack 29201 win 509 <sack 29200:29201> // id 560
+                  1.400000 > . 29201:30661(1460) ack 1 win 502 // id 231
+                  1.700000 > . 29201:30661(1460) ack 1 win 502 // id 232
+                  1.740000 < . 1:1(0) ack 30661 win 509 // id 561
+                  1.741000 < . 1:1(0) ack 30661 win 509 <sack 29201:30661> // id 562";
+        script(&lines)
+    };
+    for (at_receiver, copies) in [(true, 20), (false, 0)] {
+        let report = report(&lines(at_receiver));
+        let [sent, answered] = [End::A, End::B].map(|end| &report.directions[end.index()].measures);
+        assert_eq!((sent.labels.duplicate, sent.labels.spurious), (copies, 1), "{:?}", sent.labels);
+        assert_eq!((answered.dsack_blocks, answered.unusual().dsack_copies), (22, 20));
+    }
+}

@@ -13,6 +13,7 @@ mod host_refuses;
 mod in_fragments;
 mod labels;
 mod late;
+mod late_openings;
 mod loss_rules;
 mod own_queue;
 mod paced_writers;

@@ -3,7 +3,7 @@
 use super::closing::{self, Fin};
 use super::{FlowState, reset};
 use crate::cause::Cause;
-use crate::end::note_distance;
+use crate::end::{EndState, note_distance};
 use crate::limits::thresholds;
 use crate::report::{EcnAnswer, ScaleKnown, SynOptions};
 use crate::rtt::is_far_nearer;
@@ -18,6 +18,9 @@ pub const ETHERNET_MSS: u32 = 1460;
 /// A SYN-ACK this long after the handshake's last ACK is a retransmission by timer (1 s, RFC 6298, section 2): it did
 /// not cross that ACK, and no copy of a SYN triggered it.
 const SYN_ACK_TIMER: i64 = 500_000_000;
+
+/// A SYN is not repeated sooner (RFC 6298, section 2: 1 s), and what is late by more was not in a queue that stands always.
+const SYN_TIMER: i64 = 500_000_000;
 
 /// Segments of data without an answer up to which one is waited for: more than an initial window (RFC 6928) is sent only if
 /// the answers pass elsewhere.
@@ -99,6 +102,9 @@ impl FlowState {
         let first = if me == 0 { &mut opening.syn } else { &mut opening.syn_ack };
         if first.is_some() {
             opening.retransmitted += 1;
+            if let Some(stamps) = segment.timestamps {
+                self.ends[me].lateness.repeats(stamps.val, at);
+            }
         } else {
             *first = Some(at);
         }
@@ -181,11 +187,26 @@ impl FlowState {
             self.failed_opening_cause()
         } else if self.was_not_accepted() {
             Cause::AcceptQueueFull
-        } else if opening.retransmitted == 0 {
+        } else if opening.retransmitted == 0 || opening.came_late && self.is_always_that_late() {
             Cause::Handshake
+        } else if opening.came_late {
+            Cause::DelaySpike
         } else {
             self.lost_syn_cause()
         }
+    }
+
+    /// Notes whether a SYN or its answer was late, as what came later shows. Called at the end.
+    pub fn note_late_opening(&mut self) {
+        let was_late = |end: &EndState| end.lateness.syn_was_later().is_some_and(|by| by * 1000 > SYN_TIMER);
+        self.opening.came_late |= self.ends.iter().any(was_late);
+    }
+
+    /// Whether the RTT is as long as the handshake took, or nearly: then the timer of the SYN was too short for the path.
+    fn is_always_that_late(&self) -> bool {
+        let Some((syn, end)) = self.opening.syn.zip(self.opening.established) else { return false };
+        let [a, b] = self.ends.each_ref().map(|end| end.distance.answering().min());
+        a.zip(b).is_some_and(|(a, b)| (a + b) * 2 > end.nanos_since(syn))
     }
 
     /// Why no SYN-ACK came.
@@ -264,6 +285,11 @@ impl FlowState {
             return;
         }
         opening.established = Some(at);
+        // The initiator repeated its SYN, and then took the answer that had passed before: that was late.
+        let repeated = self.ends[0].lateness.repeated_at();
+        let echoes = segment.timestamps.is_some_and(|stamps| self.ends[1].lateness.is_of_first(stamps.ecr));
+        opening.came_late |=
+            echoes && repeated.is_some_and(|again| again > syn_ack && again.nanos_since(syn) > SYN_TIMER);
         if opening.retransmitted == 0 {
             let part = |to: Instant, from: Instant| to.nanos_since(from).max(0);
             let [a, b] = &mut self.ends;

@@ -70,6 +70,8 @@ pub struct Acked {
     pub spurious: u32,
     /// DSACK blocks.
     pub dsacks: u32,
+    /// Those of data that was not retransmitted, though it came twice.
+    pub dsacks_of_copies: u32,
     /// The receiver reneged on data it had SACKed.
     pub reneged: bool,
     /// The receiver took the byte of a window probe.

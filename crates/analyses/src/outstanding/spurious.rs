@@ -55,15 +55,15 @@ impl Outstanding {
         (self.spurious.len() - before) as u32
     }
 
-    /// A DSACK from `start` to `end` (RFC 2883) reports the last retransmission of that which none has reported yet.
-    pub(super) fn judge_by_dsack(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
-        let reported = self.retransmissions.iter_mut().rev().find(|r| r.is_reported_by(start, end));
-        let Some(reported) = reported else { return 0 };
+    /// A DSACK from `start` to `end` (RFC 2883) reports the last retransmission of that which none has reported yet. Returns how
+    /// many turn out spurious; `None` if there is no such retransmission.
+    pub(super) fn judge_by_dsack(&mut self, start: StreamOffset, end: StreamOffset) -> Option<u32> {
+        let reported = self.retransmissions.iter_mut().rev().find(|r| r.is_reported_by(start, end))?;
         reported.reported = true;
         if reported.spurious {
-            return 0;
+            return Some(0);
         }
         self.spurious.push(reported.mark_spurious());
-        1
+        Some(1)
     }
 }

@@ -136,11 +136,19 @@ pub(super) struct Transit<'a> {
     pub near: usize,
     /// The wall-clock time of the first recording's instant 0.
     pub epoch: i64,
-    /// The shortest transit time, less the timestamps' uncertainty.
+    /// The shortest transit time, less the timestamps' uncertainty; [`Transit::UNKNOWN`] if no packet shows it.
     pub shortest: i64,
 }
 
 impl Transit<'_> {
+    /// Shorter than any transit time.
+    pub const UNKNOWN: i64 = i64::MIN / 4;
+
+    /// Whether a packet showed the shortest transit time.
+    pub const fn is_known(&self) -> bool {
+        self.shortest > Self::UNKNOWN
+    }
+
     /// From passing near to passing far, given both wall-clock times.
     pub fn of(&self, near: i64, far: i64) -> i64 {
         let first = if self.near == 0 { near } else { far };

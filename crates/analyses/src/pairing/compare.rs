@@ -48,7 +48,8 @@ impl Compared<'_, '_> {
     fn fates(&self, progress: &Progress) -> DirectionPair {
         let (lane, matches) = (self.lane, self.matches);
         let edges = self.edges();
-        let [mut packets, mut data_packets, mut arrived, mut lost_data, mut outside] = [0u64; 5];
+        let [mut packets, mut data_packets, mut arrived, mut outside] = [0u64; 4];
+        let [mut lost_data, mut lost_syns] = [0u64; 2];
         let (mut lost, mut missed_far) = (Vec::new(), Vec::new());
         for (index, record) in (0u32..).zip(lane.near.records) {
             if !matches.copies.is_empty() && matches.copies.binary_search(&index).is_ok() {
@@ -77,9 +78,11 @@ impl Compared<'_, '_> {
                 } else {
                     lost.push((record.at(), 1));
                     lost_data += u64::from(record.is_data());
+                    lost_syns += u64::from(record.is_syn());
                 }
             }
         }
+        let late_syns = self.late_syns();
         let mut missed_near = Vec::new();
         for (far, count) in &matches.only_far {
             let record = lane.far.record(*far);
@@ -107,6 +110,8 @@ impl Compared<'_, '_> {
             arrived,
             lost: Tally::of(lost),
             lost_data,
+            lost_syns,
+            late_syns,
             missed_far: Tally::of(missed_far),
             missed_near: Tally::of(missed_near),
             twice: Tally::of(twice),
@@ -123,6 +128,18 @@ impl Compared<'_, '_> {
         }
     }
 
+    /// SYNs that took far longer than other packets.
+    fn late_syns(&self) -> u64 {
+        /// As long as a SYN takes to be repeated, or nearly (RFC 6298, section 2: 1 s).
+        const LATE: i64 = 500_000_000;
+        let Some(shortest) = self.transits().min() else { return 0 };
+        let matched = (0u32..).zip(&self.matches.partner).filter(|(_, near)| **near != NONE);
+        let syns = matched.filter(|(far, _)| self.lane.far.record(*far).is_syn());
+        let taken =
+            syns.map(|(far, near)| self.transit.of(self.lane.near.wall(*near), self.lane.far.wall(far)));
+        taken.filter(|taken| taken.saturating_sub(shortest) > LATE).count() as u64
+    }
+
     /// Transit times of the matched packets, in far's order.
     fn transits(&self) -> impl DoubleEndedIterator<Item = i64> {
         let partners = self.matches.partner.iter().enumerate().filter(|(_, near)| **near != NONE);
@@ -133,11 +150,12 @@ impl Compared<'_, '_> {
     fn edges(&self) -> Edges {
         const AROUND: usize = 64;
         let (near, far) = (self.lane.near.span, self.lane.far.span);
+        let unseen = if self.transit.is_known() { self.transit.shortest } else { 0 };
         Edges {
             near,
             far,
-            at_first: self.transits().take(AROUND).max().unwrap_or(0),
-            at_last: self.transits().rev().take(AROUND).max().unwrap_or(0),
+            at_first: self.transits().take(AROUND).max().unwrap_or(unseen),
+            at_last: self.transits().rev().take(AROUND).max().unwrap_or(unseen),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::collect::Stripes;
 use super::record::Record;
 use slowpath_model::statistics::lower_median;
+use std::collections::BTreeMap;
 
 /// One recording's segments of one direction, sorted two ways.
 #[derive(Debug)]
@@ -121,6 +122,10 @@ pub(super) fn glance(first: &Side<'_>, second: &Side<'_>, shift: i64, ack_shift:
     let acks = |side: &Side<'_>, index: u32| side.record(index).place();
     join(first, second, [&first.data, &second.data], shift, data, &mut count);
     join(first, second, [&first.acks, &second.acks], ack_shift, acks, &mut count);
+    if count.compared == 0 {
+        // Nothing passed but transmissions of the same: SYNs that nothing answers.
+        join_repeated(first, second, shift, &mut count);
+    }
     let agreed = |same: u64| count.compared > 0 && same * 20 >= count.compared * 19;
     let id = agreed(count.ids) && varies(first) && varies(second);
     let trust = Trust {
@@ -158,6 +163,40 @@ impl Agreement {
         self.changed += u64::from(id && is_changed);
         self.changed_now = if is_changed { self.changed_now + 1 } else { 0 };
         self.changed_in_succession = self.changed_in_succession.max(self.changed_now);
+    }
+}
+
+/// Compares what was transmitted several times: in order where both have it as often, and otherwise those transmissions that
+/// look the same and like no other.
+fn join_repeated(first: &Side<'_>, second: &Side<'_>, shift: i64, count: &mut Agreement) {
+    let look = |record: &Record| (record.id(), record.tsval(), record.print());
+    let runs = |side: &Side<'_>, shift: i64| {
+        let mut runs: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+        for index in side.data.iter().take(LOOKED_AT as usize) {
+            runs.entry(side.record(*index).seq().saturating_sub(shift)).or_default().push(*index);
+        }
+        runs
+    };
+    let mut others = runs(second, shift);
+    for (place, ones) in runs(first, 0) {
+        let Some(others) = others.remove(&place) else { continue };
+        let pairs: Vec<(u32, u32)> = if ones.len() == others.len() {
+            ones.into_iter().zip(others).collect()
+        } else {
+            let only = |side: &Side<'_>, list: &[u32], like: &Record| {
+                let mut alike = list.iter().filter(|index| look(side.record(**index)) == look(like));
+                alike.next().copied().filter(|_| alike.next().is_none())
+            };
+            let alone = ones.iter().filter(|one| only(first, &ones, first.record(**one)).is_some());
+            alone
+                .filter_map(|one| Some((*one, only(second, &others, first.record(*one))?)))
+                .take(64)
+                .collect()
+        };
+        for (one, other) in pairs {
+            count.compare(first.record(one), second.record(other));
+            count.delays.push(second.wall(other).saturating_sub(first.wall(one)));
+        }
     }
 }
 

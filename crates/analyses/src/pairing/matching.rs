@@ -10,6 +10,8 @@
 use super::clock::Transit;
 use super::lane::{Side, Trust};
 use super::record::Record;
+use crate::copies::SAME_ACK_WITHIN;
+use crate::outstanding::SAME_FRAME_WITHIN;
 
 /// In [`Matches::partner`]: no partner.
 pub(super) const NONE: u32 = u32::MAX;
@@ -231,7 +233,10 @@ impl Lane<'_> {
             return Vec::new();
         }
         let alike = |one: &Record, other: &Record| {
-            one.id() == other.id()
+            // Linux sends each SYN-ACK with 0, and some load balancers retransmit with the identification of the original.
+            let within = if one.id() == Some(0) { SAME_ACK_WITHIN } else { SAME_FRAME_WITHIN };
+            other.at().saturating_sub(one.at()) < within
+                && one.id() == other.id()
                 && one.tsval() == other.tsval()
                 && one.print() == other.print()
                 && one.end() == other.end()
@@ -321,7 +326,7 @@ impl Matching {
     }
 
     /// Of several identical transmissions, the latest that had not arrived and could have by then; if all had, the
-    /// latest that could have.
+    /// latest that could have. Where no packet shows how long the way takes, the earliest.
     fn likeliest(
         &mut self,
         lane: &Lane<'_>,
@@ -347,6 +352,8 @@ impl Matching {
                 continue;
             }
             let number = self.matches.first_packet[index as usize] + lane.packet_at(near, place);
+            // Where no packet shows how long the way takes, any order but that of sending would be a guess.
+            let sent = if transit.is_known() { sent } else { sent.saturating_neg() };
             let candidate = (lane.aligned(near, place), !self.matches.arrived.has(number), sent, index);
             best = best.max(Some(candidate));
         }

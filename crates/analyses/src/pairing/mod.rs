@@ -32,6 +32,7 @@ use crate::pairing::compare::Compared;
 use crate::pairing::identify::Same;
 use crate::pairing::lane::{Glance, Side, glance};
 use crate::pairing::matching::{Lane, Matching, NONE};
+use crate::pairing::record::Record;
 use crate::pairing::report::Rewritten;
 use slowpath_model::{End, FlowId};
 use std::collections::HashMap;
@@ -109,6 +110,10 @@ struct Half<'a> {
     same: Same,
     flows: [&'a Tapped; 2],
     nearer: Option<[usize; 2]>,
+    /// The one recording that has packets of A, and of B, if none of them arrived.
+    unheard: [Option<usize>; 2],
+    /// The median time from the first recording's timestamp to the second's, of what A sent, and of what B sent.
+    medians: [Option<i64>; 2],
     /// What A sent, and what B sent; `None` once finished.
     lanes: [(Lane<'a>, Option<Matching>); 2],
 }
@@ -128,8 +133,11 @@ impl<'a> Half<'a> {
             let [first, second] = &sides[end.index()];
             glance(first, second, shift, ack_shift)
         });
-        let nearer = nearer(&glances);
+        let unheard = End::BOTH
+            .map(|end| unheard(&sides[end.index()], &sides[(!end).index()], same.shifts[end.index()]));
+        let nearer = nearer(&glances, unheard);
         let [a, b] = sides;
+        let medians = glances.each_ref().map(|glance| glance.median);
         let [glance_a, glance_b] = glances;
         let lane = |end: End, [first, second]: [Side<'a>; 2], glance: Glance| {
             let (shift, ack_shift) = shifts(end);
@@ -143,7 +151,7 @@ impl<'a> Half<'a> {
             (lane, Some(matching))
         };
         let lanes = [lane(End::A, a, glance_a), lane(End::B, b, glance_b)];
-        Self { same: *same, flows, nearer, lanes }
+        Self { same: *same, flows, nearer, unheard, medians, lanes }
     }
 
     fn near(&self, end: End) -> usize {
@@ -161,19 +169,36 @@ impl<'a> Half<'a> {
         (sent != arrived).then_some(Rewritten { sent, arrived })
     }
 
+    /// The shortest transit time of what `end` sent, by the unambiguous matches.
+    fn shortest(&self, end: End, transit: &Transit<'_>) -> Option<i64> {
+        let (lane, matching) = &self.lanes[end.index()];
+        let partners = (0u32..).zip(&matching.as_ref()?.matches.partner).filter(|(_, near)| **near != NONE);
+        partners.map(|(far, near)| transit.of(lane.near.wall(*near), lane.far.wall(far))).min()
+    }
+
     fn finish(&mut self, taps: [&Tap; 2], clocks: Option<&Alignment>) -> FlowPair {
+        let transit_of = |near: usize| Transit {
+            alignment: clocks,
+            near,
+            epoch: taps[0].epoch,
+            shortest: Transit::UNKNOWN,
+        };
+        let shortest = End::BOTH.map(|end| self.shortest(end, &transit_of(self.near(end))));
         let directions = End::BOTH.map(|end| {
             let near = self.near(end);
-            let mut transit =
-                Transit { alignment: clocks, near, epoch: taps[0].epoch, shortest: i64::MIN / 4 };
+            let mut transit = transit_of(near);
             let answers_from = mirrored(!end, self.same.swapped && near == 0);
             let answers = &self.flows[1 - near].ends[answers_from.index()];
             let (lane, matching) = &mut self.lanes[end.index()];
             let matching = matching.take().unwrap_or_else(|| lane.matched());
-            let known = (0u32..).zip(&matching.matches.partner).filter(|(_, near)| **near != NONE);
-            let taken = known.map(|(far, near)| transit.of(lane.near.wall(*near), lane.far.wall(far)));
-            if let Some(shortest) = taken.min() {
+            if let Some(shortest) = shortest[end.index()] {
                 transit.shortest = shortest.saturating_sub((shortest.saturating_abs() / 50).max(100_000));
+            } else if self.unheard[end.index()].is_some() {
+                // As if the way there and back took no time: the clocks can be no closer.
+                let median = self.medians[(!end).index()];
+                let median = median.map(|median| if near == 1 { median } else { -median });
+                let back = shortest[(!end).index()].or(median).filter(|_| clocks.is_none());
+                transit.shortest = back.map_or(0, i64::saturating_neg);
             }
             let matches = matching.settle(lane, &transit);
             Compared { from: end, lane, matches: &matches, transit: &transit, answers }.direction()
@@ -191,10 +216,16 @@ impl<'a> Half<'a> {
 }
 
 /// Which recording is nearer to A, and which to B: a packet from A passes that near A first, whatever the clocks show,
-/// and one from B that near B. The difference of the two transit times by the timestamps is an RTT.
-fn nearer([a, b]: &[Glance; 2]) -> Option<[usize; 2]> {
+/// and one from B that near B. The difference of the two transit times by the timestamps is an RTT. Of an end that is
+/// `unheard`, one recording alone has packets.
+fn nearer([a, b]: &[Glance; 2], unheard: [Option<usize>; 2]) -> Option<[usize; 2]> {
     /// Two taps of one host are this near.
     const SAME_PLACE: i64 = 10_000;
+    match unheard {
+        [Some(of_a), None] => return Some([of_a, 1 - of_a]),
+        [None, Some(of_b)] => return Some([1 - of_b, of_b]),
+        _ => {}
+    }
     // If only one direction has packets, the clocks have to be trusted.
     let round_trip = match (a.median, b.median) {
         (Some(a), Some(b)) => a.saturating_sub(b),
@@ -203,6 +234,23 @@ fn nearer([a, b]: &[Glance; 2]) -> Option<[usize; 2]> {
         (None, None) => return None,
     };
     (round_trip.abs() > SAME_PLACE).then_some(if round_trip > 0 { [0, 1] } else { [1, 0] })
+}
+
+/// The one recording that has what an end `sent`, if none of it reached the other end: that end `answered`, passed both
+/// recordings and acknowledged nothing. (If it acknowledges, the other recording is of one direction only.)
+fn unheard(sent: &[Side<'_>; 2], answered: &[Side<'_>; 2], shift: i64) -> Option<usize> {
+    let has = [0, 1].map(|n: usize| !sent[n].records.is_empty());
+    if has[0] == has[1] || answered.iter().any(|side| side.records.is_empty()) {
+        return None;
+    }
+    let only = usize::from(has[1]);
+    let first = sent[only].data.first().map(|index| sent[only].record(*index).end())?;
+    let first = if only == 0 { first } else { first - shift };
+    let reached = |n: usize, shift: i64| {
+        answered[n].records.iter().filter_map(Record::ack).max().map(|ack| ack - shift)
+    };
+    let reached = reached(0, 0).max(reached(1, shift));
+    reached.is_none_or(|reached| reached < first).then_some(only)
 }
 
 /// The payload of a full packet: as in the handshake, unless packets on the way are smaller.

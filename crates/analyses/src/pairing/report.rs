@@ -136,6 +136,10 @@ pub struct DirectionPair {
     pub lost: Tally,
     /// Of the lost ones, those with payload, SYN or FIN.
     pub lost_data: u64,
+    /// Of the lost ones, SYNs or SYN-ACKs.
+    pub lost_syns: u64,
+    /// SYNs or SYN-ACKs that arrived half a second or more later than the fastest packet would have.
+    pub late_syns: u64,
     /// Not in far, but the receiver acknowledged their data before it came again: far's recording missed them. (A lost
     /// ACK does not show this, so it counts as lost.) By near's clock.
     pub missed_far: Tally,

@@ -172,6 +172,91 @@ fn packet_dropped_by_receiving_host_is_not_lost_on_the_path() {
     assert_eq!(sent.ignored, Tally { count: 1, instants: at(&[0.031]) });
 }
 
+/// A firewall drops each SYN-ACK on its way back: what passes next to A, and next to B.
+const SYNS: [&str; 2] = [
+    "
+    0.000 > S 0:0(0) win 1000 <mss 1012,TS val 100 ecr 0> // id 1
+    1.000 > S 0:0(0) win 1000 <mss 1012,TS val 1100 ecr 0> // id 2
+    3.000 > S 0:0(0) win 1000 <mss 1012,TS val 3100 ecr 0> // id 3",
+    "
+    0.010 > S 0:0(0) win 1000 <mss 1012,TS val 100 ecr 0> // id 1
+    0.010 < S. 0:0(0) ack 1 win 1000 <mss 1012,TS val 900 ecr 100> // id 0
+    1.010 > S 0:0(0) win 1000 <mss 1012,TS val 1100 ecr 0> // id 2
+    1.010 < S. 0:0(0) ack 1 win 1000 <mss 1012,TS val 1900 ecr 100> // id 0
+    2.010 < S. 0:0(0) ack 1 win 1000 <mss 1012,TS val 2900 ecr 100> // id 0
+    3.010 > S 0:0(0) win 1000 <mss 1012,TS val 3100 ecr 0> // id 3
+    7.010 < S. 0:0(0) ack 1 win 1000 <mss 1012,TS val 7900 ecr 100> // id 0",
+];
+
+/// `text` without what distinguishes one SYN from the next, and by a clock that is `ahead` by so many seconds.
+fn plain(text: &str, ahead: f64) -> Vec<Event> {
+    let mut events = script(text);
+    for event in &mut events {
+        event.at = event.at.plus_nanos((ahead * 1e9) as i64);
+        let EventKind::Seen(segment) = &mut event.kind else { continue };
+        (segment.ip.id, segment.timestamps) = (None, None);
+    }
+    events
+}
+
+#[test]
+fn syn_acks_that_only_the_responders_capture_has_were_lost_on_the_way_back() {
+    let [at_a, at_b] = SYNS;
+    for ahead in [0.0, -500.0, 500.0] {
+        let later: Vec<Event> = script(at_b)
+            .into_iter()
+            .map(|event| Event { at: event.at.plus_nanos((ahead * 1e9) as i64), ..event })
+            .collect();
+        let (one, two) = (tap(key(1, 80), script(at_a)), tap(key(1, 80), later));
+        for (first, second, nearer) in [(&one, &two, [0, 1]), (&two, &one, [1, 0])] {
+            let pairing = pair(first, second).unwrap();
+            assert_eq!(pairing.flows[0].nearer, Some(nearer), "{ahead}");
+            let [sent, answered] = &pairing.flows[0].directions;
+            assert_eq!((sent.packets, sent.arrived, sent.lost.count), (3, 3, 0), "{ahead}");
+            assert_eq!((sent.overtaken.count, sent.overtaken_by), (0, std::time::Duration::ZERO));
+            // The last SYN-ACK left after A's capture had ended.
+            assert_eq!((answered.packets, answered.lost.count, answered.lost_syns), (3, 3, 3), "{ahead}");
+            assert_eq!((answered.outside, answered.near), (1, nearer[1]), "{ahead}");
+        }
+    }
+}
+
+#[test]
+fn syns_that_look_alike_arrive_in_the_order_in_which_they_were_sent() {
+    let [at_a, at_b] = SYNS;
+    let one = tap(key(1, 80), plain(at_a, 0.0));
+    for ahead in [0.0, 500.0] {
+        let two = tap(key(1, 80), plain(at_b, ahead));
+        let pairing = pair(&one, &two).unwrap();
+        let [sent, answered] = &pairing.flows[0].directions;
+        assert_eq!((sent.arrived, sent.overtaken.count, sent.lost.count), (3, 0, 0), "{ahead}");
+        assert_eq!(answered.lost_syns, 3, "{ahead}");
+    }
+}
+
+/// Of three SYNs the second is lost, and nothing else shows how long the way takes.
+#[test]
+fn lost_syn_among_unanswered_ones_is_found_by_its_fields() {
+    let [at_a, at_b] = SYNS;
+    let at_b: String =
+        at_b.lines().filter(|line| !line.contains("1.010")).map(|line| format!("{line}\n")).collect();
+    let pairing = paired(at_a, &at_b);
+    let [sent, answered] = &pairing.flows[0].directions;
+    assert_eq!((sent.lost.clone(), sent.lost_syns), (Tally { count: 1, instants: at(&[1.0]) }, 1));
+    assert_eq!((sent.overtaken.count, answered.lost_syns), (0, 2));
+}
+
+/// A tap that captures one direction only shows no loss of the other: A acknowledges what B sent.
+#[test]
+fn direction_that_one_capture_lacks_is_not_lost_if_it_is_acknowledged() {
+    let of_a = |text: &str| {
+        text.lines().filter(|line| line.contains(" > ")).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let pairing = paired(&of_a(SHAKE_NEAR), SHAKE_FAR);
+    let [_, answered] = &pairing.flows[0].directions;
+    assert_eq!((answered.lost.count, answered.lost_syns), (0, 0));
+}
+
 /// A made-up transfer as both recordings have it, and what happened to it.
 struct Made {
     near: Vec<Event>,

@@ -6,7 +6,7 @@
 //! was lost was no repair.
 
 use super::report::{DirectionPair, FlowPair, Pairing, Queueing, Tally};
-use crate::cause::{Cause, Limit};
+use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::findings;
 use crate::limits::{queue, thresholds};
@@ -69,6 +69,7 @@ pub fn merge(
     if let Some(other) = other {
         view.lengthen(&mut report, other);
     }
+    let mut unaware = [Vec::new(), Vec::new()];
     for end in End::BOTH {
         let theirs = other.map(|other| &other.directions[view.others(end).index()]);
         let beside = pair.beside(view.pairs(end));
@@ -77,11 +78,13 @@ pub fn merge(
                 let own = report.directions[end.index()].spells.clone();
                 if view.take_over(&mut report, end, theirs) {
                     view.decide_late_acks(&mut report.directions[end.index()], &own);
+                    unaware[end.index()] = view.unaware_of_window(&report.directions[end.index()], &own);
                 }
             } else if beside == Some(base) {
                 let at_receiver: Vec<_> = theirs.spells.iter().map(|spell| view.translated(spell)).collect();
                 let direction = &mut report.directions[end.index()];
                 view.decide_late_acks(direction, &at_receiver);
+                unaware[end.index()] = view.unaware_of_window(direction, &at_receiver);
                 let of_receiver = theirs.overview.rare().not_accepted;
                 let takes_over = direction.spells.iter().any(|spell| spell.cause == Cause::NotAccepted);
                 if let Some(not_accepted) = of_receiver.filter(|_| takes_over) {
@@ -105,6 +108,21 @@ pub fn merge(
             }
         }
     }
+    if other.is_some_and(|other| view.has_lost_the_answers(&report, other)) {
+        for spell in report.directions.iter_mut().flat_map(|direction| &mut direction.spells) {
+            if is_silent(spell) {
+                spell.cause = Cause::SynLost;
+            }
+        }
+    }
+    if view.has_opened_late() {
+        for spell in report.directions.iter_mut().flat_map(|direction| &mut direction.spells) {
+            if spell.cause == Cause::SynLost {
+                spell.cause = Cause::DelaySpike;
+                report.opening.came_late = true;
+            }
+        }
+    }
     if other.is_some_and(|other| view.never_waited_for_accept(other)) {
         for direction in &mut report.directions {
             accepted_late_to_lost(direction);
@@ -112,8 +130,10 @@ pub fn merge(
     }
     peer_gone_in_both_directions(&mut report);
     findings::complete(&mut report);
+    report.explain();
     for end in End::BOTH {
         view.add_evidence(&mut report.directions[end.index()]);
+        add_lost_updates(&mut report.directions[end.index()], &unaware[end.index()]);
     }
     report
 }
@@ -245,6 +265,22 @@ impl View<'_> {
         lost > 0 && lost == other.opening.lost_syns() && (is_beside || report.opening.syn_ack.is_none())
     }
 
+    /// Whether nothing answered the SYN as far as the report shows, and `other` has SYN-ACKs, which were lost on the way.
+    fn has_lost_the_answers(&self, report: &FlowReport, other: &FlowReport) -> bool {
+        report.opening.syn_ack.is_none()
+            && self.others(End::A) == End::A
+            && other.opening.syn_ack.is_some()
+            && self.direction(End::B).lost_syns > 0
+    }
+
+    /// Whether SYNs were repeated because one or its answer was late: none was lost.
+    fn has_opened_late(&self) -> bool {
+        let ways = &self.pair.directions;
+        self.pair.one_in == 1
+            && ways.iter().all(|way| way.lost_syns == 0)
+            && ways.iter().any(|way| way.late_syns > 0)
+    }
+
     /// Whether `other`, the recording next to the responder, shows that no accept queue was full: once the handshake's
     /// last ACK had come, if it did, the responder did not repeat its SYN-ACK.
     fn never_waited_for_accept(&self, other: &FlowReport) -> bool {
@@ -310,6 +346,26 @@ impl View<'_> {
             }
         }
         overlay_all(spells, &in_time, |cause| cause == Cause::AcksHeldBack);
+    }
+
+    /// Times in which the window was open next to the receiver, and closed as far as the sender knew, with the ACKs that
+    /// were lost meanwhile.
+    fn unaware_of_window(&self, direction: &DirectionReport, at_receiver: &[Spell]) -> Vec<(Spell, u64)> {
+        let back = self.direction(!direction.from);
+        let before = lookback(direction);
+        let lost = self.instants(back.near, &back.lost);
+        let mut found = Vec::new();
+        for closed in direction.spells.iter().filter(|spell| is_closed_window(spell.cause)) {
+            let said = at_receiver.iter().filter(|said| said.to > closed.from && said.from < closed.to);
+            for said in said.filter(|said| is_open_window(said.cause)) {
+                let (from, to) = (said.from.max(closed.from), said.to.min(closed.to));
+                let lost = lost.iter().filter(|at| **at >= from - before && **at < to).count() as u64;
+                if lost > 0 && to.since(from).is_some_and(|lasted| lasted > before * 2) {
+                    found.push((Spell { from, to, cause: closed.cause }, lost));
+                }
+            }
+        }
+        found
     }
 
     /// On which way a queue stood does not show in RTTs, and in timestamps only now and then.
@@ -445,6 +501,10 @@ impl View<'_> {
                         finding.evidence.push(Evidence::StaleTimestamps {});
                     }
                 }
+                Cause::SynLost => {
+                    let [syns, syn_acks] = End::BOTH.map(|end| self.direction(end).lost_syns);
+                    finding.evidence.push(Evidence::SynLostBetween { syns, syn_acks });
+                }
                 Cause::Reordering | Cause::SpuriousTimeout => {
                     finding.evidence.push(Evidence::ReorderedBetween {
                         lost,
@@ -505,6 +565,29 @@ const fn is_repair(cause: Cause) -> bool {
 /// Whether the sender sent, or tried to, and nothing came of it yet.
 const fn is_in_vain(cause: Cause) -> bool {
     matches!(cause.limit(), Limit::LossRecovery | Limit::Connection)
+}
+
+/// Whether the sender waited because the receiver had no room.
+const fn is_closed_window(cause: Cause) -> bool {
+    matches!(cause, Cause::ReaderStopped | Cause::SlowReader)
+}
+
+/// Whether the sender could have sent, as far as the receiver knew.
+const fn is_open_window(cause: Cause) -> bool {
+    matches!(cause, Cause::SenderIdle | Cause::Undetermined)
+}
+
+/// What the sender did not know of the window, because the ACKs that opened it were lost, is not the reader's.
+fn add_lost_updates(direction: &mut DirectionReport, unaware: &[(Spell, u64)]) {
+    for finding in &mut direction.findings {
+        let own = unaware.iter().filter(|(spell, _)| spell.cause == finding.cause);
+        let updates: u64 = own.clone().map(|(_, lost)| lost).sum();
+        if updates > 0 {
+            let waited = own.map(|(spell, _)| spell.lasted()).sum();
+            finding.evidence.push(Evidence::WindowUpdateLost { updates, waited });
+            finding.confidence = finding.confidence.min(Confidence::Medium);
+        }
+    }
 }
 
 /// What looked like a full accept queue was the loss of what the initiator sent.

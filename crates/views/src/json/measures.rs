@@ -53,6 +53,8 @@ pub struct Measures {
     sack_blocks: u64,
     /// DSACK blocks this end sent (RFC 2883).
     dsack_blocks: u64,
+    /// Of these, the ones for data that was not retransmitted: the network delivered it twice.
+    dsack_copies: u64,
     /// SACK blocks this end sent of data that the other end never sent: something on the path changed sequence numbers.
     sack_outside: u64,
     /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the place of recording.
@@ -204,6 +206,7 @@ impl Measures {
             duplicate_acks: measures.duplicate_acks,
             sack_blocks: measures.sack_blocks,
             dsack_blocks: measures.dsack_blocks,
+            dsack_copies: measures.unusual().dsack_copies,
             sack_outside: measures.unusual().sack_outside,
             sent_unseen_bytes: measures.unusual().sent_unseen.get(),
             ecn_capable: measures.ecn_capable,

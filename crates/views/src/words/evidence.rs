@@ -327,6 +327,25 @@ pub fn evidence(evidence: &Evidence) -> String {
             "the two captures show {} lost between them in these times or within an RTT before",
             packets_or_none(packets)
         ),
+        Evidence::WindowUpdateLost { updates, waited } => format!(
+            "for {} of this time, the receiver's capture shows an open window: {} lost on the way back, and the sender \
+             learned of the window only by its probe",
+            duration(waited),
+            counted_were(updates, "ACK")
+        ),
+        Evidence::HandshakeLate { after } => format!(
+            "the handshake took {}: a SYN was sent again, and the first one or its answer was not lost but late",
+            duration(after)
+        ),
+        Evidence::SynLostBetween { syns: 0, syn_acks: 0 } => {
+            "the two captures show that no SYN and no SYN-ACK was lost between them".to_owned()
+        }
+        Evidence::SynLostBetween { syns, syn_acks } => {
+            let parts = [(syns, "SYN", "to the server"), (syn_acks, "SYN-ACK", "back from it")];
+            let lost = parts.iter().filter(|(count, ..)| *count > 0);
+            let lost: Vec<_> = lost.map(|(n, what, way)| format!("{} on the way {way}", counted(*n, what))).collect();
+            format!("the two captures show what was lost between them: {}", lost.join(", and "))
+        }
         Evidence::NotAccepted { packets } => {
             format!(
                 "{} reached the receiving host and its TCP did not accept them",

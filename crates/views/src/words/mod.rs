@@ -61,6 +61,8 @@ pub fn verdict(flow: &FlowReport) -> String {
     };
     let bound = if longest.cause.is_failed_opening() && flow.opening.syn_ack.is_none() {
         not_opened(flow, longest.cause)
+    } else if longest.cause == Cause::SynLost && never_opened(flow) {
+        format!("Not opened: {}.", longest.cause.title())
     } else {
         bound(flow, longest)
     };
@@ -122,6 +124,12 @@ fn not_opened(flow: &FlowReport, cause: Cause) -> String {
         n => format!(", which was sent {} in {}", times(n.into()), duration(flow.lasted())),
     };
     format!("Not opened: {}{tries}.", cause.title())
+}
+
+/// Whether the handshake began and did not end.
+fn never_opened(flow: &FlowReport) -> bool {
+    let carried = flow.directions.iter().any(|direction| direction.measures.data_packets > 0);
+    flow.opening.syn.is_some() && flow.opening.established.is_none() && !carried
 }
 
 /// The sender or the receiver.
@@ -203,7 +211,7 @@ pub fn ending(flow: &FlowReport) -> Option<String> {
         return Some(format!("It was reset by {}.", by.join(" and ")));
     }
     match flow.ended {
-        FlowEnd::EndOfRecording if flow.closing.fin == [true; 2] => None,
+        FlowEnd::EndOfRecording if flow.closing.fin == [true; 2] || never_opened(flow) => None,
         FlowEnd::EndOfRecording => Some("It was still open when the recording ended.".to_owned()),
         FlowEnd::Replaced | FlowEnd::Gone => None,
         FlowEnd::Evicted => Some(
@@ -312,19 +320,39 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     spots
 }
 
+/// How many segments were captured twice, and how many arrived twice though they were sent once. The receiver's TCP reports
+/// these, though not each: an ACK has room for one.
+fn twice(flow: &FlowReport) -> [u64; 2] {
+    let measures = &flow.main().measures;
+    let answered = &flow.directions[(!flow.sender).index()].measures;
+    let copies = measures.labels.duplicate;
+    // If the capture misses data, it may miss what was retransmitted.
+    let is_complete = measures.unseen_gaps == 0;
+    let reported = if is_complete { answered.unusual().dsack_copies } else { 0 };
+    if reported * 2 > copies { [0, reported.max(copies)] } else { [copies - reported, reported] }
+}
+
 /// Retransmitted, reordered and probe segments, in one line; `None` if there were none.
 pub fn repetition(flow: &FlowReport) -> Option<String> {
     let measures = &flow.main().measures;
     let labels = &measures.labels;
+    let [captured, delivered] = twice(flow);
     let parts: Vec<_> = [
         (labels.retransmission + labels.spurious, "retransmitted"),
         (labels.spurious, "of them spurious"),
         (labels.out_of_order, "out of order"),
-        (labels.duplicate, "captured twice"),
+        (captured, "captured twice"),
     ]
     .into_iter()
     .map(|(number, what)| (number, format!("{} {what}", count(number))))
     .chain([
+        (
+            delivered,
+            format!(
+                "{} delivered twice by the network, by the receiver's DSACKs",
+                counted(delivered, "segment")
+            ),
+        ),
         (labels.window_probe, counted(labels.window_probe, "window probe")),
         (labels.keep_alive, counted(labels.keep_alive, "keep-alive")),
     ])

@@ -7,7 +7,7 @@ use slowpath_analyses::pairing::identify::Identified;
 use slowpath_analyses::pairing::report::{Quantiles, Rewritten, Tally};
 use slowpath_analyses::pairing::{DirectionPair, FlowPair};
 use slowpath_analyses::report::{FlowReport, SynOptions};
-use slowpath_model::End;
+use slowpath_model::{Bytes, End};
 
 /// The flow in both recordings; `None` if only one was given, or only one has it.
 pub fn pair<'a>(diagnosis: &'a Diagnosis<'_>, flow: &FlowReport) -> Option<(&'a Paired, &'a FlowPair)> {
@@ -45,7 +45,9 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     sentences.push(became(back, "back from the receiver"));
     sentences.extend(took(back, "They"));
     if let Some(answer) = &forth.answer {
-        sentences.push(format!("The receiver acknowledged data after {}.", spread(answer, "")));
+        let carried = flow.main().measures.unique_bytes > Bytes::ZERO;
+        let did = if carried { "acknowledged data" } else { "answered" };
+        sentences.push(format!("The receiver {did} after {}.", spread(answer, "")));
     }
     if pair.one_in > 1 {
         sentences.push(format!(
