@@ -375,12 +375,11 @@ impl EndState {
     #[cold]
     fn new_track(&mut self, begin: Instant, segment: &Segment, peer: &EndState) -> Box<Track> {
         let fresh = Track::new(begin, segment.seq);
-        let mut track = match self.spare_track.take() {
-            Some(mut spare) => {
-                *spare = fresh;
-                spare
-            }
-            None => Box::new(fresh),
+        let mut track = if let Some(mut spare) = self.spare_track.take() {
+            *spare = fresh;
+            spare
+        } else {
+            Box::new(fresh)
         };
         // A window whose scale is not known is no bound.
         track.seed(peer.window.current, peer.window.count > 0 && peer.scale != ScaleKnown::Unknown);

@@ -120,25 +120,3 @@ fn path_that_became_a_little_longer_is_not_a_queue() {
     let path = share_of(&report, |cause| cause.limit() == Limit::Path);
     assert!(path < 0.15, "{path:.2}, {:#?}", report.main().findings);
 }
-
-/// The path becomes far longer, and losses keep a few segments in flight: one more or less of them has an RTT of its own, far
-/// closer to the others than a queue of as many segments.
-#[test]
-fn path_that_became_far_longer_under_few_segments_is_not_a_queue() {
-    let taps = transfer(Setup {
-        amount: 3_000_000,
-        one_way: 2 * MS,
-        rate: 640,
-        fate: Box::new(losing(at_random(75))),
-        arrives: Box::new(
-            |segment, at| {
-                if at > 4_500 * MS && segment.from == End::A { at + 97 * MS } else { at }
-            },
-        ),
-        until: 16_000 * MS,
-        ..Setup::default()
-    });
-    let report = report(&taps.a);
-    let path = share_of(&report, |cause| cause.limit() == Limit::Path);
-    assert!(path < 0.3, "{path:.2}, {:#?}", report.main().findings);
-}

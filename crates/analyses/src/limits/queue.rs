@@ -297,6 +297,24 @@ mod tests {
         assert!(!is_long(&overview, &with(u32::MAX, 1_000)), "no RTT");
     }
 
+    /// An ACK of two segments comes 2 % later than one of one.
+    #[test]
+    fn rtt_of_few_segments_is_constant_if_it_does_not_grow_with_their_number() {
+        let with = |most: u32| -> Vec<Stretch> {
+            let stretch = |nth: u32| Stretch {
+                rtt_min: 102_200 + nth % 2 * 2_400,
+                flight_max: if nth % 4 < 2 { 8_688 } else { most },
+                ..Stretch::at(Instant::START)
+            };
+            (0..40).map(stretch).collect()
+        };
+        assert!(does_not_depend_on_flight(&with(18_824), 103_000));
+        assert!(
+            !does_not_depend_on_flight(&with(13_032), 103_000),
+            "a full queue of few packets looks alike"
+        );
+    }
+
     #[test]
     fn wait_of_a_program_far_from_the_tap_is_no_queue() {
         let overview = |unclocked, short_writes| Overview {

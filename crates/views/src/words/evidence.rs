@@ -43,6 +43,12 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::Silence { longest } => {
             format!("nothing was sent for up to {}, while the receiver's window was open", duration(longest))
         }
+        Evidence::TurnsTook { sender, receiver } if sender * 100 < receiver => {
+            "nearly all of it passed until the receiver's data came, for which the sender waited".to_owned()
+        }
+        Evidence::TurnsTook { sender, receiver } if receiver * 100 < sender => {
+            "nearly all of it passed after the receiver's data had come, until the sender went on".to_owned()
+        }
         Evidence::TurnsTook { sender, receiver } => format!(
             "the sender took {} from the receiver's data to its own; for the other {}, it waited for the receiver and the path",
             duration(sender),
