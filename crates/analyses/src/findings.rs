@@ -152,7 +152,7 @@ impl<'a> Material<'a> {
         if cause.is_reset() {
             return self.closing.reset.iter().map(|reset| reset.at).collect();
         }
-        let mut longest: Vec<&Spell> = self.spells.iter().filter(|spell| spell.cause == cause).collect();
+        let mut longest: Vec<&Spell> = self.spells_of(cause).collect();
         longest.sort_by_key(|spell| std::cmp::Reverse(spell.lasted()));
         longest.iter().take(3).map(|spell| spell.from).collect()
     }
@@ -381,8 +381,7 @@ impl<'a> Material<'a> {
         }
         found.extend(self.silence(cause));
         if cause == Cause::ThinkTime {
-            let all: Duration =
-                self.spells.iter().filter(|spell| spell.cause == cause).map(Spell::lasted).sum();
+            let all: Duration = self.spells_of(cause).map(Spell::lasted).sum();
             let sender = Duration::from_nanos(waits.answering.unsigned_abs()).min(all);
             found.push(Evidence::TurnsTook { sender, receiver: all - sender });
         }
@@ -398,7 +397,7 @@ impl<'a> Material<'a> {
         }
         let last = self.spells.last().filter(|spell| spell.cause == cause && spell.to == self.last)?;
         let lasted = last.lasted().min(self.last.since(self.sent.last_data?)?);
-        let all: Duration = self.spells.iter().filter(|spell| spell.cause == cause).map(Spell::lasted).sum();
+        let all: Duration = self.spells_of(cause).map(Spell::lasted).sum();
         (lasted >= thresholds::CUT_OFF_SILENCE && lasted > all / 2)
             .then_some(Evidence::SilentToTheEnd { lasted })
     }
@@ -414,9 +413,12 @@ impl<'a> Material<'a> {
         (longest >= thresholds::SHORTEST_SILENCE).then_some(Evidence::Silence { longest })
     }
 
+    fn spells_of(&self, cause: Cause) -> impl Iterator<Item = &Spell> {
+        self.spells.iter().filter(move |spell| spell.cause == cause)
+    }
+
     fn longest_spell(&self, cause: Cause) -> Duration {
-        let own = self.spells.iter().filter(|spell| spell.cause == cause);
-        own.map(Spell::lasted).max().unwrap_or_default()
+        self.spells_of(cause).map(Spell::lasted).max().unwrap_or_default()
     }
 
     fn window(&self, cause: Cause, found: &mut Vec<Evidence>) {
@@ -579,8 +581,7 @@ impl<'a> Material<'a> {
                     found.push(Evidence::HandshakeLate { after });
                 }
                 let later = |spell: &&Spell| opened.is_none_or(|(_, end)| spell.from >= end);
-                let own = self.spells.iter().filter(|spell| spell.cause == cause).filter(later);
-                let longest = own.map(Spell::lasted).max();
+                let longest = self.spells_of(cause).filter(later).map(Spell::lasted).max();
                 found.extend(longest.map(|longest| Evidence::LateButNotLost { longest }));
             }
             (Cause::AckPathQueue, _) => self.ack_queue(found),

@@ -13,11 +13,17 @@ pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
          {reached}."
         )
     });
+    let unanswered = if facts.is_after_last_data() {
+        " Most of it came after its last data. If that was a request, the other end did not answer: look there \
+         first."
+    } else {
+        ""
+    };
     let mut advice = vec![
         Advice::new(format!(
             "The sending application had nothing to send for {} in all ({}). In this time neither the network \
-             nor a TCP setting limits the transfer.{gain} Find out what the application waits for: its disk, \
-             a CPU, a lock, or another connection that feeds this one.",
+             nor a TCP setting limits the transfer.{gain}{unanswered} Find out what the application waits for: \
+             its disk, a CPU, a lock, or another connection that feeds this one.",
             time(facts.finding.lasted),
             times(facts.finding.spells),
         ))

@@ -624,3 +624,24 @@ fn ack_that_lets_nothing_out_is_no_wait_for_nagle() {
     let held = share_of(&report, |cause| cause == Cause::NagleDelayedAck);
     assert!((0.4..0.5).contains(&held), "{held:.2}, {:#?}", report.main().findings);
 }
+
+/// A request that is acknowledged and never answered, until the client gives up; and a client that pauses between two writes.
+#[test]
+fn idle_sender_whose_last_data_got_no_answer_points_at_the_other_end() {
+    let advice = |writes: &[i64]| {
+        let mut lines = Lines::default();
+        for (at, start) in writes.iter().zip((1..).step_by(2_000)) {
+            lines.add(*at, format!("> P. {start}:{}(2000) ack 1 win 502", start + 2_000));
+            lines.add(at + 40_100, format!("< . 1:1(0) ack {} win 509", start + 2_000));
+        }
+        let end = 1 + 2_000 * writes.len();
+        lines.add(6_300_000, format!("> F. {end}:{end}(0) ack 1 win 502"));
+        lines.add(6_340_000, format!("< F. 1:1(0) ack {} win 509", end + 1));
+        let report = report(&lines.passed(&handshake()));
+        let idle = main_finding(&report).clone();
+        assert_eq!(idle.cause, Cause::SenderIdle);
+        slowpath_remedies::advise(&idle, &report)[0].text.clone()
+    };
+    assert!(advice(&[60_000]).contains("the other end did not answer"));
+    assert!(!advice(&[60_000, 6_000_000]).contains("the other end did not answer"));
+}
