@@ -25,7 +25,7 @@ fn opened(path: Path, stamps: bool) -> Taps {
     let ms = |at: f64| (at * 1e3).round() as u32;
     let option =
         |val: u32, ecr: u32| if stamps { format!("TS val {val} ecr {ecr}") } else { "nop".to_owned() };
-    let (mut a, mut b): (Vec<(f64, String)>, Vec<(f64, String)>) = (Vec::new(), Vec::new());
+    let [mut a, mut b]: [Vec<(f64, String)>; 2] = Default::default();
     let mut id = 100;
     let mut from_a = |at: f64, what: &str, ecr: u32| {
         id += 1;
