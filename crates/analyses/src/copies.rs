@@ -70,11 +70,8 @@ impl Copies {
                     return true;
                 }
             } else if apart < SAME_FRAME_WITHIN || apart < SAME_PACKET_WITHIN && self.second_ttl == 0 {
-                let learns = self.second_ttl == 0 && self.passed_with_other_ttl(id, print, segment.ip.ttl);
-                if learns {
-                    self.second_ttl = segment.ip.ttl;
-                }
-                if learns || apart < SAME_FRAME_WITHIN {
+                let has_learnt = self.learns_second_tap(id, print, segment.ip.ttl);
+                if has_learnt || apart < SAME_FRAME_WITHIN {
                     return true;
                 }
             }
@@ -106,12 +103,17 @@ impl Copies {
         has_passed
     }
 
-    /// Whether the last such frame passed with another TTL than `ttl`.
+    /// Whether the last such frame passed with another TTL than `ttl`, so that this is that of a second tap: the first one
+    /// that is found.
     #[cold]
-    fn passed_with_other_ttl(&self, id: u16, print: u32, ttl: u8) -> bool {
+    fn learns_second_tap(&mut self, id: u16, print: u32, ttl: u8) -> bool {
         let is_one = |slot: &usize| self.ids[*slot] == id && self.prints[*slot] == print;
         let last = (0..Self::KEPT).filter(is_one).max_by_key(|slot| self.passed[*slot]);
-        last.is_some_and(|slot| self.ttls[slot] != ttl)
+        let is_second = self.second_ttl == 0 && last.is_some_and(|slot| self.ttls[slot] != ttl);
+        if is_second {
+            self.second_ttl = ttl;
+        }
+        is_second
     }
 
     /// Whether an equal identification and header mean that a frame was captured twice, if the second comes soon.

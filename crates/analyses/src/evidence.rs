@@ -342,7 +342,7 @@ evidence! {
     LostBetween = "lost-between" { packets: u64 = "How many." }
     /// A SYN or a SYN-ACK was repeated, and the first one came all the same, late.
     HandshakeLate = "handshake-late" { after: Duration = "From the first SYN to the end of the handshake." }
-    /// Two captures show what of the handshake was lost between them.
+    /// SYNs and SYN-ACKs that were lost between the two captures.
     SynLostBetween = "syn-lost-between" {
         syns: u64 = "SYNs lost on the way to the responder.",
         syn_acks: u64 = "SYN-ACKs lost on the way back.",

@@ -270,7 +270,7 @@ impl<'a> Material<'a> {
             found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
         }
         found.extend(rare.pace_of_bunches.map(|rate| Evidence::PacedBunches { rate: to_rate(rate) }));
-        found.extend(self.told_of_queues());
+        found.extend(self.reported_no_queue());
     }
 
     fn connection(&self, cause: Cause, found: &mut Vec<Evidence>) {
@@ -381,7 +381,7 @@ impl<'a> Material<'a> {
         }
         found.extend(self.silence(cause));
         if cause == Cause::ThinkTime {
-            let all: Duration = self.spells_of(cause).map(Spell::lasted).sum();
+            let all = self.time_of(cause);
             let sender = Duration::from_nanos(waits.answering.unsigned_abs()).min(all);
             found.push(Evidence::TurnsTook { sender, receiver: all - sender });
         }
@@ -397,7 +397,7 @@ impl<'a> Material<'a> {
         }
         let last = self.spells.last().filter(|spell| spell.cause == cause && spell.to == self.last)?;
         let lasted = last.lasted().min(self.last.since(self.sent.last_data?)?);
-        let all: Duration = self.spells_of(cause).map(Spell::lasted).sum();
+        let all = self.time_of(cause);
         (lasted >= thresholds::CUT_OFF_SILENCE && lasted > all / 2)
             .then_some(Evidence::SilentToTheEnd { lasted })
     }
@@ -415,6 +415,10 @@ impl<'a> Material<'a> {
 
     fn spells_of(&self, cause: Cause) -> impl Iterator<Item = &Spell> {
         self.spells.iter().filter(move |spell| spell.cause == cause)
+    }
+
+    fn time_of(&self, cause: Cause) -> Duration {
+        self.spells_of(cause).map(Spell::lasted).sum()
     }
 
     fn longest_spell(&self, cause: Cause) -> Duration {
@@ -505,7 +509,7 @@ impl<'a> Material<'a> {
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
         if self.overview.queue_shows {
-            found.extend(self.told_of_queues());
+            found.extend(self.reported_no_queue());
         }
         // Both end with the first loss.
         if !matches!(cause, Cause::SlowStart | Cause::EarlyExit) {
@@ -661,9 +665,9 @@ impl<'a> Material<'a> {
         })
     }
 
-    /// [`Self::no_queue`], as far as it is told: in a capture that began later than the connection, a queue may have stood all
+    /// [`Self::no_queue`], where it is reported: in a capture that began later than the connection, a queue may have stood all
     /// the time.
-    fn told_of_queues(&self) -> Option<Evidence> {
+    fn reported_no_queue(&self) -> Option<Evidence> {
         let began_later = self.opening.syn.is_none();
         self.no_queue().filter(|evidence| !(began_later && matches!(evidence, Evidence::NoQueue { .. })))
     }

@@ -4,7 +4,7 @@ mod closing;
 mod opening;
 mod reset;
 
-pub use opening::ETHERNET_MSS;
+pub use opening::{ETHERNET_MSS, SYN_TIMER};
 
 use crate::end::{self, EndState};
 use crate::label::Judged;

@@ -552,8 +552,13 @@ impl Spell {
     /// How much of it is before the first data of its direction, and after the last.
     pub fn outside(&self, measures: &Measures) -> Duration {
         let before = measures.first_data.and_then(|first| first.min(self.to).since(self.from));
+        before.unwrap_or_default() + self.after_last_data(measures)
+    }
+
+    /// How much of it is after the last data of its direction.
+    pub fn after_last_data(&self, measures: &Measures) -> Duration {
         let after = measures.last_data.and_then(|last| self.to.since(last.max(self.from)));
-        before.unwrap_or_default() + after.unwrap_or_default()
+        after.unwrap_or_default()
     }
 }
 

@@ -78,12 +78,17 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
             "If the counters do not grow, the SYN was lost on the path: a full firewall or \
              connection-tracking table, a rate limit for SYNs, or plain loss, which other flows show too.",
         )
-        .with(Fix::look(
-            Host::Either,
-            "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
-            "shows how full the connection-tracking table is, where it is in use",
-        )),
+        .with(tracking_table(Host::Either)),
     ]
+}
+
+/// The command that shows how full a firewall's table is.
+fn tracking_table(host: Host) -> Fix {
+    Fix::look(
+        host,
+        "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
+        "shows how full the connection-tracking table is, where it is in use",
+    )
 }
 
 /// Two captures show that the path lost what is missing: no setting of the server did.
@@ -115,11 +120,7 @@ fn handshake_lost_on_the_path(facts: &Facts<'_>, syns: u64, syn_acks: u64) -> Ve
              connection-tracking table, a rate limit for SYNs, or plain loss, which data shows too.{one_sided}"
         ))
         .with(way_to(from, to.address))
-        .with(Fix::look(
-            Host::Path,
-            "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
-            "shows how full the connection-tracking table is, where it is in use",
-        ))
+        .with(tracking_table(Host::Path))
         .with(
             Fix::look(
                 Host::Path,

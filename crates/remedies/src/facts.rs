@@ -36,10 +36,9 @@ impl<'a> Facts<'a> {
 
     /// Whether most of the finding's time passed after the last data of its end.
     pub(crate) fn is_after_last_data(&self) -> bool {
-        let Some(last) = self.sent().last_data else { return false };
         let spells = &self.report.directions[self.finding.from.index()].spells;
         let own = spells.iter().filter(|spell| spell.cause == self.finding.cause);
-        let after: Duration = own.filter_map(|spell| spell.to.since(spell.from.max(last))).sum();
+        let after: Duration = own.map(|spell| spell.after_last_data(self.sent())).sum();
         after * 2 > self.finding.lasted
     }
 

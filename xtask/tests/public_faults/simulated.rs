@@ -57,7 +57,7 @@ fn program_that_writes_at_a_rate_is_one_from_afar() {
     }
 }
 
-/// The same amount is in flight in each RTT, and now and then ACKs pause soon after a write. It pauses itself while they come.
+/// A periodic program has one amount in flight in each RTT, and ACKs may pause soon after a write. It pauses while they come.
 #[test]
 fn periodic_writes_are_no_full_send_buffer() {
     for [link, delay, rate, call] in [

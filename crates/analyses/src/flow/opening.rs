@@ -20,7 +20,7 @@ pub const ETHERNET_MSS: u32 = 1460;
 const SYN_ACK_TIMER: i64 = 500_000_000;
 
 /// A SYN is not repeated sooner (RFC 6298, section 2: 1 s), and what is late by more was not in a queue that stands always.
-const SYN_TIMER: i64 = 500_000_000;
+pub const SYN_TIMER: i64 = 500_000_000;
 
 /// Segments of data without an answer up to which one is waited for: more than an initial window (RFC 6928) is sent only if
 /// the answers pass elsewhere.

@@ -61,6 +61,11 @@ pub fn is_nearly_used_up(stretches: &[Stretch], at: usize, mss: u32) -> bool {
     is_near(&stretches[at]) && holds_around(stretches, at, is_near)
 }
 
+/// What a window lets through in each RTT of `base` microseconds, in bit/s.
+pub fn allowed(window: u32, base: Option<u32>) -> Option<f64> {
+    base.map(|base| f64::from(window) * 8e6 / f64::from(base.max(1)))
+}
+
 /// Whether the window was made smaller, and all is read: it is the same for many RTTs, to the segment, and all of it is
 /// delivered in each.
 fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>, mss: u32) -> bool {
@@ -69,8 +74,7 @@ fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>, mss: u32) -> bo
     let is_alike = |stretch: &Stretch| {
         [stretch.window_min, stretch.window_max].iter().all(|seen| seen.abs_diff(window) <= spread)
     };
-    let allowed = base.map(|base| f64::from(window) * 8e6 / f64::from(base.max(1)));
-    let all = allowed
+    let all = allowed(window, base)
         .zip(stretches[at].rate())
         .is_some_and(|(allowed, rate)| rate >= thresholds::AT_PEAK * allowed);
     all && holds_around(stretches, at, is_alike)

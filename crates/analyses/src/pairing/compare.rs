@@ -4,6 +4,7 @@ use super::clock::{Alignment, Transit};
 use super::matching::{Lane, Matches, NONE};
 use super::record::Record;
 use super::report::{DirectionPair, OneWay, Quantiles, Queueing, Tally};
+use crate::flow::SYN_TIMER;
 use crate::lateness::is_before;
 use slowpath_model::{End, Instant};
 use std::collections::BTreeMap;
@@ -130,32 +131,26 @@ impl Compared<'_, '_> {
 
     /// SYNs that took far longer than other packets.
     fn late_syns(&self) -> u64 {
-        /// As long as a SYN takes to be repeated, or nearly (RFC 6298, section 2: 1 s).
-        const LATE: i64 = 500_000_000;
-        let Some(shortest) = self.transits().min() else { return 0 };
-        let matched = (0u32..).zip(&self.matches.partner).filter(|(_, near)| **near != NONE);
-        let syns = matched.filter(|(far, _)| self.lane.far.record(*far).is_syn());
-        let taken =
-            syns.map(|(far, near)| self.transit.of(self.lane.near.wall(*near), self.lane.far.wall(far)));
-        taken.filter(|taken| taken.saturating_sub(shortest) > LATE).count() as u64
+        let Some(shortest) = self.transits().map(|(_, taken)| taken).min() else { return 0 };
+        let syns = self.transits().filter(|(far, _)| self.lane.far.record(*far).is_syn());
+        syns.filter(|(_, taken)| taken.saturating_sub(shortest) > SYN_TIMER).count() as u64
     }
 
-    /// Transit times of the matched packets, in far's order.
-    fn transits(&self) -> impl DoubleEndedIterator<Item = i64> {
-        let partners = self.matches.partner.iter().enumerate().filter(|(_, near)| **near != NONE);
-        partners
-            .map(|(far, near)| self.transit.of(self.lane.near.wall(*near), self.lane.far.wall(far as u32)))
+    /// The matched far records, and how long each was on its way, in far's order.
+    fn transits(&self) -> impl DoubleEndedIterator<Item = (u32, i64)> {
+        self.lane.transits(self.matches, self.transit)
     }
 
     fn edges(&self) -> Edges {
         const AROUND: usize = 64;
         let (near, far) = (self.lane.near.span, self.lane.far.span);
+        let taken = || self.transits().map(|(_, taken)| taken);
         let unseen = if self.transit.is_known() { self.transit.shortest } else { 0 };
         Edges {
             near,
             far,
-            at_first: self.transits().take(AROUND).max().unwrap_or(unseen),
-            at_last: self.transits().rev().take(AROUND).max().unwrap_or(unseen),
+            at_first: taken().take(AROUND).max().unwrap_or(unseen),
+            at_last: taken().rev().take(AROUND).max().unwrap_or(unseen),
         }
     }
 
@@ -252,18 +247,18 @@ impl Compared<'_, '_> {
 
     fn delays(&self) -> Option<OneWay> {
         const BINS: i64 = 512;
-        let (lane, partner) = (self.lane, &self.matches.partner);
-        let delay_of = |(far, near): (u32, &u32)| {
-            (*near != NONE).then(|| {
-                self.transit.delay(lane.near.wall(*near), lane.far.wall(far)).map(|taken| (*near, taken))
-            })?
+        let lane = self.lane;
+        let delay_of = |(far, near)| {
+            let taken = self.transit.delay(lane.near.wall(near), lane.far.wall(far))?;
+            Some((near, taken))
         };
-        let samples: Vec<i64> = (0u32..).zip(partner).filter_map(delay_of).map(|(_, taken)| taken).collect();
+        let delays = || self.matches.pairs().filter_map(delay_of);
+        let samples: Vec<i64> = delays().map(|(_, taken)| taken).collect();
         let delay = Quantiles::of(samples)?;
         let (first, last) = (lane.near.records.first()?.at(), lane.near.records.last()?.at());
         let width = (last - first).max(0) / BINS + 1;
         let mut bins: Vec<Option<(u64, i64, i64, i64)>> = vec![None; BINS as usize];
-        for (near, taken) in (0u32..).zip(partner).filter_map(delay_of) {
+        for (near, taken) in delays() {
             let bin = ((lane.near.record(near).at() - first) / width).clamp(0, BINS - 1) as usize;
             let queued = taken.saturating_sub(delay.min_ns);
             let (count, min, sum, max) = bins[bin].unwrap_or((0, i64::MAX, 0, 0));

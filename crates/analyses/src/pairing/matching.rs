@@ -71,6 +71,14 @@ pub(super) struct Matches {
     pub by_time: u64,
 }
 
+impl Matches {
+    /// The far records that were matched, each with its near record, in far's order.
+    pub fn pairs(&self) -> impl DoubleEndedIterator<Item = (u32, u32)> {
+        let matched = self.partner.iter().enumerate().filter(|(_, near)| **near != NONE);
+        matched.map(|(far, near)| (far as u32, *near))
+    }
+}
+
 /// A packet that could be one of several.
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -100,6 +108,15 @@ pub(super) struct Matching {
 }
 
 impl Lane<'_> {
+    /// The matched far records, and how long each was on its way, in far's order.
+    pub fn transits(
+        &self,
+        matches: &Matches,
+        transit: &Transit<'_>,
+    ) -> impl DoubleEndedIterator<Item = (u32, i64)> {
+        matches.pairs().map(|(far, near)| (far, transit.of(self.near.wall(near), self.far.wall(far))))
+    }
+
     /// Super-packets are not split if that would make more packets than they can hold: the length or the MSS is forged.
     pub fn within_bounds(self) -> Self {
         // BIG TCP: 512 KiB in packets of 1448 bytes.

@@ -31,7 +31,7 @@ use crate::pairing::collect::{Tapped, mirrored};
 use crate::pairing::compare::Compared;
 use crate::pairing::identify::Same;
 use crate::pairing::lane::{Glance, Side, glance};
-use crate::pairing::matching::{Lane, Matching, NONE};
+use crate::pairing::matching::{Lane, Matching};
 use crate::pairing::record::Record;
 use crate::pairing::report::Rewritten;
 use slowpath_model::{End, FlowId};
@@ -172,8 +172,7 @@ impl<'a> Half<'a> {
     /// The shortest transit time of what `end` sent, by the unambiguous matches.
     fn shortest(&self, end: End, transit: &Transit<'_>) -> Option<i64> {
         let (lane, matching) = &self.lanes[end.index()];
-        let partners = (0u32..).zip(&matching.as_ref()?.matches.partner).filter(|(_, near)| **near != NONE);
-        partners.map(|(far, near)| transit.of(lane.near.wall(*near), lane.far.wall(far))).min()
+        lane.transits(&matching.as_ref()?.matches, transit).map(|(_, taken)| taken).min()
     }
 
     fn finish(&mut self, taps: [&Tap; 2], clocks: Option<&Alignment>) -> FlowPair {
@@ -304,9 +303,9 @@ impl Paths {
             let near_is = half.near(end);
             let (lane, matching) = &half.lanes[end.index()];
             let Some(matching) = matching else { continue };
-            for (far, near) in (0u32..).zip(&matching.matches.partner).filter(|(_, near)| **near != NONE) {
-                let first = if near_is == 0 { lane.near.record(*near) } else { lane.far.record(far) };
-                let taken = lane.far.wall(far).saturating_sub(lane.near.wall(*near));
+            for (far, near) in matching.matches.pairs() {
+                let first = if near_is == 0 { lane.near.record(near) } else { lane.far.record(far) };
+                let taken = lane.far.wall(far).saturating_sub(lane.near.wall(near));
                 self.all.saw(near_is, first.at(), taken);
                 if let Some(of_hosts) = &mut of_hosts {
                     of_hosts.saw(near_is, first.at(), taken);

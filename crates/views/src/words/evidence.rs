@@ -340,7 +340,7 @@ pub fn evidence(evidence: &Evidence) -> String {
             counted_were(updates, "ACK")
         ),
         Evidence::HandshakeLate { after } => format!(
-            "the handshake took {}: a SYN was sent again, and the first one or its answer was not lost but late",
+            "the handshake took {}: a SYN was retransmitted, though the first one or its answer was late and not lost",
             duration(after)
         ),
         Evidence::SynLostBetween { syns: 0, syn_acks: 0 } => {

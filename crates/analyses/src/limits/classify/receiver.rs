@@ -130,11 +130,10 @@ impl Classifier<'_> {
     fn closes_until_read(&self, at: usize, before: u32) -> bool {
         let around = around(self.stretches, at, thresholds::SAME_WINDOW_REACH);
         let closed = around.iter().filter(|stretch| stretch.window_min == 0).count();
-        let allowed = self.overview.base_rtt.map(|base| f64::from(before) * 8e6 / f64::from(base.max(1)));
         closed >= around.len() / thresholds::CLOSED_PART
             && closed >= thresholds::CLOSED_TIMES
             && rate(around)
-                .zip(allowed)
+                .zip(window::allowed(before, self.overview.base_rtt))
                 .is_some_and(|(rate, allowed)| rate < thresholds::FAR_BELOW_WINDOW * allowed)
     }
 
