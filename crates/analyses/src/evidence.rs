@@ -160,6 +160,21 @@ evidence! {
         shortest: Duration = "The shortest.",
         mean: Duration = "The mean over ACKs.",
     }
+    /// A token bucket would have dropped what was lost, and little else.
+    LostInBursts = "lost-in-bursts" {
+        lowest: Rate = "The lowest rate of payload at which the bucket may fill.",
+        highest: Rate = "The highest.",
+        depth: Bytes = "How much it holds.",
+        lost: u64 = "How many transmissions were lost, several in a row counted once.",
+        lost_above: u64 = "Those of them that found it empty.",
+        delivered: u64 = "How many transmissions were delivered.",
+        delivered_above: u64 = "Those of them that it would have dropped.",
+    }
+    /// Segments late in a burst were not delayed: no queue dropped what followed.
+    BurstsNotDelayed = "bursts-not-delayed" {
+        longer: Duration = "By how much their median RTT was longer than the shortest.",
+        queue: Duration = "By how much a queue of the highest of these rates would have delayed them.",
+    }
     /// Losses came at the same rate each time, and without a longer RTT.
     SameRateAtLoss = "same-rate-at-loss" { rate: Rate = "The mean of these rates." }
     /// ACKs came far later than an RTT, and nothing was lost.

@@ -591,8 +591,26 @@ impl<'a> Material<'a> {
             (Cause::AckPathQueue, _) => self.ack_queue(found),
             (Cause::Policer, Some(rate)) => {
                 let rate = Rate::bits_per_second(rate as u64);
-                if rate.get() > 0 {
-                    found.push(Evidence::SameRateAtLoss { rate });
+                match self.overview.rare().bucket {
+                    Some(bucket) => {
+                        let [lost, lost_above] = bucket.lost.map(u64::from);
+                        let [delivered, delivered_above] = bucket.delivered.map(u64::from);
+                        let [lowest, highest] = bucket.rates.map(|rate| Rate::bits_per_second(rate as u64));
+                        let depth = Bytes::new(bucket.depth.into());
+                        found.push(Evidence::LostInBursts {
+                            lowest,
+                            highest,
+                            depth,
+                            lost,
+                            lost_above,
+                            delivered,
+                            delivered_above,
+                        });
+                        let (longer, queue) = (bucket.longer, bucket.queue);
+                        found.push(Evidence::BurstsNotDelayed { longer, queue });
+                    }
+                    None if rate.get() > 0 => found.push(Evidence::SameRateAtLoss { rate }),
+                    None => {}
                 }
                 found.extend(self.retransmitted());
             }

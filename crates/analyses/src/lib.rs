@@ -39,6 +39,7 @@ pub mod settled;
 mod spells;
 mod stalls;
 mod summary;
+pub mod token_bucket;
 mod vantage;
 pub mod waits;
 

@@ -10,9 +10,10 @@ use crate::loss_pattern::{Beyond, Delivered, LossPattern};
 use crate::order::SendOrder;
 use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
+use crate::token_bucket::{Nth, TokenBucket, Transmissions};
 use apart::SAME_RETRANSMISSION_WITHIN;
 use record::Record;
-use retransmission::Retransmission;
+use retransmission::{Replaced, Retransmission};
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 use unseen::Unseen;
@@ -74,6 +75,8 @@ pub struct Outstanding {
     /// Payload of a full segment, before a path turned out to be narrower: more is a super-packet.
     full: u32,
     pattern: LossPattern,
+    /// From the first retransmission on.
+    transmissions: Option<Box<Transmissions>>,
 }
 
 /// Segments that may be lost before a tail loss probe that is recognised by its identification: an initial window (RFC
@@ -160,7 +163,7 @@ impl Outstanding {
     /// A segment passed for which [`is_next`](Self::is_next) holds.
     #[inline]
     pub fn next(&mut self, at: Instant, segment: &Segment) -> Placed {
-        let record = Record { beyond: self.beyond, ..Record::of(at, segment) };
+        let record = self.kept(Record { beyond: self.beyond, ..Record::of(at, segment) });
         self.nxt = record.end;
         (self.retransmitting, self.missed) = (false, false);
         self.push(record);
@@ -211,7 +214,8 @@ impl Outstanding {
                 left > 0 && hole == 0
             };
             self.retransmitting = again;
-            self.push(Record { again: u8::from(again), ..record });
+            let record = self.kept(Record { again: u8::from(again), ..record });
+            self.push(record);
             let label = if again { Label::Retransmission } else { Label::New };
             if again {
                 self.remember(&record, segment, None);
@@ -239,8 +243,8 @@ impl Outstanding {
             self.nxt = self.nxt.max(new.end);
             let is_reordered = apart::is_reordered(&new, &hole, segment, order, times.nearest);
             let place = self.records.partition_point(|record| record.start < new.start);
-            let again = u8::from(!is_reordered);
-            self.records.insert(place, Record { again, ..new });
+            let new = self.kept(Record { again: u8::from(!is_reordered), ..new });
+            self.records.insert(place, new);
             let label = if is_reordered { Label::OutOfOrder } else { Label::Retransmission };
             if !is_reordered {
                 self.remember(&new, segment, None);
@@ -291,6 +295,8 @@ impl Outstanding {
             let label = Label::OutOfOrder;
             return Placed { label, tail, shows_spurious, ..Placed::next(0, new.end) };
         }
+        self.transmissions.get_or_insert_default();
+        let new = self.kept(new);
         // Of a super-packet, another part may have been retransmitted before.
         let repeated = resent.is_some() && before.is_some_and(|before| before.again > 0);
         for record in self.records.range_mut(first..) {
@@ -298,7 +304,7 @@ impl Outstanding {
                 break;
             }
             record.again = record.again.saturating_add(1);
-            (record.at, record.tsval, record.id) = (new.at, new.tsval, new.id);
+            (record.at, record.tsval, record.id, record.nth) = (new.at, new.tsval, new.id, new.nth);
         }
         if new.end > self.nxt {
             self.push(Record { start: self.nxt, again: 1, ..new });
@@ -315,6 +321,14 @@ impl Outstanding {
     /// The data that passed after its acknowledgment.
     pub fn captured_late(&self) -> &CapturedLate {
         self.unseen.as_ref().map_or(&CapturedLate::NONE, |unseen| unseen.late())
+    }
+
+    /// `record`, with its place among the transmissions, where these are kept.
+    #[inline]
+    fn kept(&mut self, record: Record) -> Record {
+        let sent =
+            |kept: &mut Box<Transmissions>| kept.sent(record.at, record.end.distance_from(record.start));
+        Record { nth: self.transmissions.as_mut().map_or(Nth::default(), sent), ..record }
     }
 
     #[inline]
@@ -385,12 +399,13 @@ impl Outstanding {
     }
 
     fn remember(&mut self, new: &Record, segment: &Segment, before: Option<&Record>) {
-        let last = self.retransmission_before(new.start, before).map(|last| (last.len(), last.beyond));
-        let replaced = last.or(before.map(|before| (before.len(), before.beyond)));
+        let last = self.retransmission_before(new.start, before).map(Replaced::from);
+        let replaced = last.or(before.map(Replaced::from));
         if self.retransmissions.len() == MOST_RETRANSMISSIONS
             && let Some(oldest) = self.retransmissions.pop_front()
         {
             oldest.count_lost(&mut self.pattern, self.full);
+            self.transmissions.iter_mut().for_each(|kept| oldest.mark_lost(kept));
         }
         self.retransmissions.push_back(Retransmission {
             start: new.start,
@@ -399,6 +414,7 @@ impl Outstanding {
             frame: segment.frame,
             tsval: new.tsval,
             beyond: self.beyond,
+            nth: new.nth,
             replaced,
             spurious: false,
             reported: false,
@@ -545,7 +561,7 @@ impl Outstanding {
                 front.start = ack;
                 break;
             }
-            newest = Some(front.at);
+            newest = Some((front.at, front.nth));
             if front.again == 0 {
                 once.add(front.end.distance_from(front.start), front.beyond, self.full.into());
             } else {
@@ -559,7 +575,10 @@ impl Outstanding {
         // RFC 6298, section 3: an ACK that covers anything retransmitted may have waited for that
         // (`FLAG_RETRANS_DATA_ACKED` in `tcp_clean_rtx_queue`, 6.18).
         let sampled = newest.filter(|_| !again && self.sacked.is_empty());
-        result.round_trip = sampled.map(|passed| at.nanos_since(passed));
+        result.round_trip = sampled.map(|(passed, _)| at.nanos_since(passed));
+        if let Some((kept, (passed, nth))) = self.transmissions.as_mut().zip(sampled) {
+            kept.acknowledged(nth, at.nanos_since(passed));
+        }
         result.advanced = ack.distance_from(self.una);
         self.una = ack;
         self.probed = false;
@@ -619,6 +638,13 @@ impl Outstanding {
         pattern.left = (pattern.lost - before).saturating_sub(1) + again;
         pattern.left = pattern.left.min(pattern.lost.saturating_sub(1));
         pattern
+    }
+
+    /// The token bucket that would have dropped what was lost, if there is one ([`Transmissions::token_bucket`]).
+    pub fn token_bucket(&self, mss: u32) -> Option<TokenBucket> {
+        let mut kept = self.transmissions.clone()?;
+        self.retransmissions.iter().for_each(|retransmission| retransmission.mark_lost(&mut kept));
+        kept.token_bucket(mss)
     }
 
     /// How long ago the segment that ends at `end` passed, where it was not retransmitted.

@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::limits::alternatives::Tally;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::loss_pattern::LossPattern;
+use crate::token_bucket::TokenBucket;
 use slowpath_model::Instant;
 use std::time::Duration;
 
@@ -80,6 +81,8 @@ impl Overview {
 pub struct Rare {
     /// The rate a policer lets through, in bit/s, where one shows.
     pub policed: Option<f64>,
+    /// The token bucket that explains the losses, where they follow bursts.
+    pub bucket: Option<TokenBucket>,
     /// The sending pattern of a sender held by a clock of its own host, if it is (`limits/pace.rs`).
     pub steady: Option<Steady>,
     /// The pace of its bunches of full segments, in bit/s.
@@ -127,6 +130,7 @@ pub struct NotAccepted {
 impl Rare {
     const NONE: Self = Self {
         policed: None,
+        bucket: None,
         steady: None,
         pace_of_bunches: None,
         loss: None,

@@ -95,6 +95,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     if let Some(seen) = not_accepted.filter(|_| rule == Some(Cause::NotAccepted)) {
         context.ruled_since = seen.since;
     }
+    // What a receiver discards was not lost on the path.
+    let discards = end.not_accepted.as_ref().is_some_and(|seen| seen.reneged);
+    context.bucket = losses.filter(|_| !discards).and_then(|_| end.outstanding.token_bucket(end.full_size()));
     if let Some(track) = &mut end.track {
         // Elsewhere, data may still have waited behind the tap.
         let data = end.lateness.punctual().filter(|_| context.at_receiver);
@@ -303,6 +306,7 @@ fn context(flow: &FlowState, from: End) -> Context {
         at_receiver: far.is_here() && !near.is_here(),
         queue_shows: near.is_here() || !peer.rtt_by_timestamp.is_empty(),
         scale_changed: peer.scale_changed,
+        bucket: None,
     }
 }
 

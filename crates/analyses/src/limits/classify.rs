@@ -82,8 +82,14 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     }
     // A full queue that does not show in the RTTs drops packets as a policer does.
     let one_rate = policer::one_rate(stretches, finished.episodes, &overview).filter(|_| context.queue_shows);
+    let bucket = context.bucket.filter(|_| rule.is_none());
+    let is_policer = |found: &OneRate| matches!(found, OneRate::Policer(_));
+    let by_burst = bucket.map(|bucket| OneRate::Policer(bucket.rate()));
+    if bucket.is_some() {
+        overview.rare_mut().bucket = bucket;
+    }
     let learnt = overview.rare().policed.map(OneRate::Policer);
-    match one_rate.or(learnt) {
+    match one_rate.filter(is_policer).or(by_burst).or(one_rate).or(learnt) {
         Some(OneRate::Policer(policed)) => {
             overview.rare_mut().policed = Some(policed);
             policer::take_over(policed, stretches, &overview, &mut parts);

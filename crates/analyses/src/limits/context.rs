@@ -3,6 +3,7 @@
 use crate::cause::Cause;
 use crate::overview::ScaleChanged;
 use crate::report::ScaleKnown;
+use crate::token_bucket::TokenBucket;
 use slowpath_model::Instant;
 
 /// What classification knows of the flow as a whole.
@@ -41,4 +42,6 @@ pub struct Context {
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
     /// was changed on the way.
     pub scale_changed: Option<ScaleChanged>,
+    /// The token bucket that would have dropped what was lost.
+    pub bucket: Option<TokenBucket>,
 }

@@ -538,6 +538,32 @@ pub const POLICER_ABOVE_RATE: f64 = 1.15;
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;
 
+/// Losses needed to tell whether a token bucket explains them.
+pub const BUCKET_LOSSES: usize = 5;
+
+/// How improbable it has to be that losses were by chance where the bucket was emptiest, as a negative logarithm: once in
+/// 3 million, since some hundred rates and depths are tried. Random losses have up to 11.
+pub const BUCKET_EVIDENCE: f64 = 15.0;
+
+/// A rate that explains the losses worse by no more than this is as good: the best by a factor of 2.7 in probability.
+pub const BUCKET_AS_GOOD: f64 = 1.0;
+
+/// A sender with more to send goes on within so many RTTs, and does not wait for a probe (2 RTTs, RFC 8985, section 7.2).
+pub const BUCKET_GOES_ON: f64 = 1.5;
+
+/// Segments late in a burst find this part of the bucket used, or more.
+pub const BUCKET_LATE_PART: f64 = 0.6;
+
+/// A bucket fills within so many RTTs. Larger ones show in the rate between losses ([`POLICER_CYCLES`]).
+pub const BUCKET_RTTS: f64 = 2.0;
+
+/// A queue that delays by less than this, in microseconds, does not show.
+pub const BUCKET_QUEUE_US: f64 = 1000.0;
+
+/// Segments late in a burst are delayed by less than the queue would delay them, by this factor at least: 4.5 and more
+/// measured at policers, at most 1.3 in queues.
+pub const BUCKET_DELAYS_LESS: f64 = 3.0;
+
 /// The time between two stretches of a full send buffer that are no more than this many apart belongs to the buffer:
 /// the ACKs of a burst come after an RTT, which is a stretch.
 pub const SEND_BUFFER_REACH: usize = 2;

@@ -1,6 +1,7 @@
 //! One segment between its passing the tap and its acknowledgment.
 
 use crate::loss_pattern::Beyond;
+use crate::token_bucket::Nth;
 use slowpath_model::{Instant, Segment, StreamOffset};
 
 /// A segment of data that passed and is not acknowledged.
@@ -16,6 +17,8 @@ pub struct Record {
     pub again: u8,
     /// Whether it reached beyond the unscaled window when it was first sent.
     pub beyond: Beyond,
+    /// Which of the kept transmissions it was last.
+    pub nth: Nth,
 }
 
 impl Record {
@@ -29,6 +32,7 @@ impl Record {
             id: segment.ip.id.unwrap_or(0),
             again: 0,
             beyond: Beyond::default(),
+            nth: Nth::default(),
         }
     }
 

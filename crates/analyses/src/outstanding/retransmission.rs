@@ -1,6 +1,8 @@
 //! Retransmitted data, until it is known whether the retransmission was needed.
 
+use super::record::Record;
 use crate::loss_pattern::{Beyond, LossPattern};
+use crate::token_bucket::{Nth, Transmissions};
 use slowpath_model::{Instant, StreamOffset};
 
 /// Retransmitted data, remembered until it is known whether the retransmission was needed.
@@ -12,12 +14,36 @@ pub struct Retransmission {
     pub frame: u64,
     pub tsval: u32,
     pub beyond: Beyond,
-    /// The transmission that was lost: its payload, and whether it reached beyond the unscaled window; `None` if it
-    /// had not passed.
-    pub replaced: Option<(u32, Beyond)>,
+    /// Which of the kept transmissions it is.
+    pub nth: Nth,
+    /// The transmission that was lost; `None` if it had not passed.
+    pub replaced: Option<Replaced>,
     pub spurious: bool,
     /// A DSACK reported it.
     pub reported: bool,
+}
+
+/// A transmission that was lost, in whole or from some byte on.
+#[derive(Clone, Copy, Debug)]
+pub struct Replaced {
+    start: StreamOffset,
+    /// Its payload.
+    pub len: u32,
+    /// Whether it reached beyond the unscaled window.
+    pub beyond: Beyond,
+    nth: Nth,
+}
+
+impl From<&Record> for Replaced {
+    fn from(record: &Record) -> Self {
+        Self { start: record.start, len: record.len(), beyond: record.beyond, nth: record.nth }
+    }
+}
+
+impl From<&Retransmission> for Replaced {
+    fn from(last: &Retransmission) -> Self {
+        Self { start: last.start, len: last.len(), beyond: last.beyond, nth: last.nth }
+    }
 }
 
 /// A retransmission that turned out to be spurious after it was labelled.
@@ -42,8 +68,15 @@ impl Retransmission {
     pub fn count_lost(&self, pattern: &mut LossPattern, full: u32) {
         match self.replaced {
             _ if self.spurious => {}
-            Some((len, beyond)) => pattern.lost(self.at, len, beyond, full),
+            Some(lost) => pattern.lost(self.at, lost.len, lost.beyond, full),
             None => pattern.never_passed += 1,
+        }
+    }
+
+    /// Marks the replaced transmission as lost, from where this one starts.
+    pub fn mark_lost(&self, kept: &mut Transmissions) {
+        if let Some(lost) = self.replaced.filter(|_| !self.spurious) {
+            kept.lost(lost.nth, self.start.distance_from(lost.start).max(0));
         }
     }
 

@@ -128,6 +128,16 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SameRateAtLoss { rate } => {
             format!("losses came at about the same rate each time, {rate}, and without a longer RTT")
         }
+        Evidence::LostInBursts { lowest, highest, depth, lost, lost_above, delivered, delivered_above } => format!(
+            "losses followed bursts: a token bucket of {} and {depth} would drop {lost_above} of {lost} lost and \
+             {delivered_above} of {delivered} delivered segments",
+            if lowest == highest { format!("about {lowest}") } else { format!("{lowest} to {highest}") }
+        ),
+        Evidence::BurstsNotDelayed { longer, queue } => format!(
+            "segments late in a burst were {}; a queue would have delayed them by {} or more",
+            if longer.is_zero() { "not delayed".into() } else { format!("delayed by {}", duration(longer)) },
+            duration(queue)
+        ),
         Evidence::SoftError { errno } => format!("an ICMP error came for the connection: {}", icmp_error(errno)),
         Evidence::PacingLimit { rate } => {
             format!("the application limits the pacing rate to {rate} (SO_MAX_PACING_RATE), and TCP paced to that")

@@ -1,0 +1,444 @@
+//! Whether a token bucket on the path would have dropped what was lost, and little else.
+//!
+//! A policer with a bucket of a few packets is full again long before the next flight. It drops the end of each burst that
+//! is longer than the bucket, so that losses follow the bursts and not the amount delivered in between. Replaying the
+//! transmissions through a bucket shows that: the right one is emptiest at those that were lost. A queue with a limit
+//! drops in the same places (a token is a byte of free room), but first delays what it lets through.
+
+use crate::limits::thresholds;
+use slowpath_model::Instant;
+use slowpath_model::statistics::median;
+use std::time::Duration;
+
+/// Transmissions kept, from the first retransmission on: 24 KiB.
+const MOST: usize = 1 << 11;
+
+/// The unit of an RTT that is kept, in microseconds: up to 2 s.
+const RTT_UNIT: i64 = 32;
+
+/// Rates tried, as multiples of the mean rate, each higher than the one before by [`STEP`].
+const RATES: i32 = 22;
+const LEAST_RATE: f64 = 1.1;
+const STEP: f64 = 1.21;
+
+/// Depths tried.
+const DEPTHS: usize = 256;
+
+/// One transmission that passed the tap.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// When, in microseconds since the first one.
+    at: u32,
+    /// Its payload.
+    len: u16,
+    /// How long its ACK took; 0 if that is not known.
+    rtt: u16,
+    /// The first byte of it that was lost, plus 1; 0 if none was.
+    lost: u16,
+}
+
+/// The transmissions of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Transmissions {
+    first: Instant,
+    sent: Vec<Sent>,
+}
+
+/// One of the transmissions: none where it was not kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nth(u16);
+
+/// A token bucket that explains the losses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TokenBucket {
+    /// The rates at which it may fill, from the lowest to the highest, in bit/s of payload.
+    pub rates: [f64; 2],
+    /// How many bytes it holds.
+    pub depth: u32,
+    /// Lost transmissions, several in a row counted once, and those of them that found it empty.
+    pub lost: [u32; 2],
+    /// Delivered transmissions, and those of them that it would have dropped.
+    pub delivered: [u32; 2],
+    /// By how much the RTTs of segments late in a burst were longer than the shortest.
+    pub longer: Duration,
+    /// By how much a queue of the highest of these rates would have delayed them.
+    pub queue: Duration,
+}
+
+impl TokenBucket {
+    /// The middle of its rates.
+    pub fn rate(&self) -> f64 {
+        let [lowest, highest] = self.rates;
+        (lowest * highest).sqrt()
+    }
+}
+
+impl Transmissions {
+    /// A segment of `len` bytes passed.
+    #[inline]
+    pub fn sent(&mut self, at: Instant, len: i64) -> Nth {
+        if self.sent.len() == MOST {
+            return Nth::default();
+        }
+        if self.sent.is_empty() {
+            self.first = at;
+        }
+        let at = u32::try_from(at.nanos_since(self.first) / 1000).unwrap_or(if at < self.first {
+            0
+        } else {
+            u32::MAX
+        });
+        self.sent.push(Sent { at, len: u16::try_from(len).unwrap_or(u16::MAX), rtt: 0, lost: 0 });
+        Nth(self.sent.len() as u16)
+    }
+
+    fn of(&mut self, nth: Nth) -> Option<&mut Sent> {
+        self.sent.get_mut(usize::from(nth.0).checked_sub(1)?)
+    }
+
+    /// The ACK of a transmission took `rtt` nanoseconds.
+    #[inline]
+    pub fn acknowledged(&mut self, nth: Nth, rtt: i64) {
+        if let Some(sent) = self.of(nth) {
+            sent.rtt = u16::try_from(rtt / 1000 / RTT_UNIT).unwrap_or(u16::MAX).max(1);
+        }
+    }
+
+    /// A transmission was lost from the byte `from` on.
+    pub fn lost(&mut self, nth: Nth, from: i64) {
+        if let Some(sent) = self.of(nth) {
+            let from = u16::try_from(from + 1).unwrap_or(u16::MAX);
+            sent.lost = if sent.lost == 0 { from } else { sent.lost.min(from) };
+        }
+    }
+
+    /// The token bucket that explains the losses, if one does and no queue. A full segment has `mss` bytes.
+    pub fn token_bucket(&self, mss: u32) -> Option<TokenBucket> {
+        let (first, last) = (self.sent.first()?, self.sent.last()?);
+        let base = self.sent.iter().map(|sent| sent.rtt).filter(|rtt| *rtt > 0).min()?;
+        let base = f64::from(base) * RTT_UNIT as f64;
+        let events = self.events(base * thresholds::BUCKET_GOES_ON);
+        let lost = events.iter().filter(|event| **event == Event::Lost).count();
+        let time = f64::from(last.at.saturating_sub(first.at));
+        if lost < thresholds::BUCKET_LOSSES || time <= 0.0 {
+            return None;
+        }
+        let mean = self.sent.iter().map(|sent| f64::from(sent.len)).sum::<f64>() / time;
+        let rates = (0..RATES).map(|nth| mean * LEAST_RATE * STEP.powi(nth));
+        let mut fits: Vec<Fit> = rates.filter_map(|rate| self.fit(&events, rate, mss)).collect();
+        let most = fits.iter().map(|fit| fit.evidence).fold(0.0, f64::max);
+        fits.retain(|fit| fit.evidence >= most - thresholds::BUCKET_AS_GOOD);
+        let (slowest, fastest) = (fits.first()?, fits.last()?);
+        let best = fits[fits.len() / 2];
+        if most < thresholds::BUCKET_EVIDENCE || best.lost_above * 3 < lost as u32 * 2 {
+            return None;
+        }
+        let late = fastest.depth * thresholds::BUCKET_LATE_PART;
+        let late = self.used(fastest.rate, mss).filter(|(sent, used)| sent.rtt > 0 && *used >= late);
+        let (longer, queue): (Vec<f64>, Vec<f64>) = late
+            .map(|(sent, used)| (f64::from(sent.rtt) * RTT_UNIT as f64 - base, used / fastest.rate))
+            .unzip();
+        let (longer, queue) = (median(longer)?, median(queue)?);
+        let is_small = best.depth / best.rate < thresholds::BUCKET_RTTS * base;
+        let had_no_queue =
+            queue >= thresholds::BUCKET_QUEUE_US && longer * thresholds::BUCKET_DELAYS_LESS < queue;
+        let micros = |time: f64| Duration::from_secs_f64(time * 1e-6);
+        (is_small && had_no_queue).then(|| TokenBucket {
+            rates: [slowest, fastest].map(|fit| fit.rate * 8e6),
+            depth: best.depth as u32,
+            lost: [lost as u32, best.lost_above],
+            delivered: [best.delivered, best.delivered_above],
+            longer: micros(longer),
+            queue: micros(queue),
+        })
+    }
+
+    /// Each transmission with the bytes by which a bucket of `rate` bytes per microsecond was short of full before its last
+    /// segment, or the first one that was lost. What is lost takes no tokens.
+    fn used(&self, rate: f64, mss: u32) -> impl Iterator<Item = (&Sent, f64)> {
+        let (mut used, mut before) = (0.0_f64, 0);
+        self.sent.iter().map(move |sent| {
+            used = (used - rate * f64::from(sent.at.saturating_sub(before))).max(0.0);
+            before = sent.at;
+            let len = f64::from(sent.len);
+            if sent.lost > 0 {
+                return (sent, used + f64::from(sent.lost - 1));
+            }
+            used += len;
+            (sent, used - len.min(mss.into()))
+        })
+    }
+
+    /// What each transmission shows. Several losses in a row are one: whatever loses packets may lose the next as well. The end
+    /// of what the sender had to send, after which nothing follows for `pause` microseconds, may be lost for other reasons.
+    fn events(&self, pause: f64) -> Vec<Event> {
+        let mut events = vec![Event::Delivered; self.sent.len()];
+        let runs = self.sent.chunk_by(|one, next| (one.lost > 0) == (next.lost > 0));
+        let mut begin = 0;
+        for run in runs {
+            let end = begin + run.len();
+            if run[0].lost > 0 {
+                let last = f64::from(self.sent[end - 1].at);
+                let goes_on = self.sent.get(end).is_some_and(|next| f64::from(next.at) - last < pause);
+                events[begin..end].fill(Event::Nothing);
+                if goes_on {
+                    events[begin] = Event::Lost;
+                }
+            }
+            begin = end;
+        }
+        events
+    }
+
+    /// The depth that tells the lost transmissions from the delivered ones best at `rate`.
+    fn fit(&self, events: &[Event], rate: f64, mss: u32) -> Option<Fit> {
+        let most = self.used(rate, mss).map(|(_, used)| used).fold(0.0, f64::max);
+        let width = (most / DEPTHS as f64).max(1.0);
+        let mut at = [[0_u32; 2]; DEPTHS + 1];
+        for ((_, used), event) in self.used(rate, mss).zip(events) {
+            match event {
+                Event::Delivered => at[(used / width) as usize][0] += 1,
+                Event::Lost => at[(used / width) as usize][1] += 1,
+                Event::Nothing => {}
+            }
+        }
+        let sum = |of: usize| at.iter().map(|both| both[of]).sum::<u32>();
+        let (delivered, lost) = (sum(0), sum(1));
+        let (mut delivered_above, mut lost_above) = (0, 0);
+        let fits = at.iter().enumerate().rev().filter_map(|(nth, both)| {
+            delivered_above += both[0];
+            lost_above += both[1];
+            let evidence = evidence([delivered_above, lost_above], [delivered, lost]);
+            {
+                let depth = nth as f64 * width;
+                (both[1] > 0).then_some(Fit { evidence, rate, depth, delivered, delivered_above, lost_above })
+            }
+        });
+        fits.max_by(|a, b| a.evidence.total_cmp(&b.evidence))
+    }
+}
+
+/// What a transmission shows of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Delivered,
+    Lost,
+    Nothing,
+}
+
+/// A bucket, and how well it explains the losses.
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    evidence: f64,
+    /// In bytes per microsecond.
+    rate: f64,
+    /// In bytes.
+    depth: f64,
+    delivered: u32,
+    delivered_above: u32,
+    lost_above: u32,
+}
+
+/// How improbable it is that so many of all losses are among these transmissions by chance: the negative logarithm
+/// (Chernoff's bound of the binomial distribution). Of `above` and `all`, the first are delivered, the second lost.
+fn evidence(above: [u32; 2], all: [u32; 2]) -> f64 {
+    let [above, all] = [above, all].map(|[delivered, lost]| (f64::from(delivered), f64::from(lost)));
+    let chance = (above.0 + above.1) / (all.0 + all.1);
+    let share = above.1 / all.1;
+    if share <= chance || chance <= 0.0 {
+        return 0.0;
+    }
+    let part = |share: f64, chance: f64| if share > 0.0 { share * (share / chance).ln() } else { 0.0 };
+    all.1 * (part(share, chance) + part(1.0 - share, 1.0 - chance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1448;
+
+    /// What a flight of some segments meets.
+    trait Path {
+        /// By how many microseconds a segment is delayed that comes at `at`; `None` if it is dropped.
+        fn take(&mut self, at: f64) -> Option<f64>;
+    }
+
+    /// A bucket, or a queue, of `depth` bytes that fills, or drains, at `rate` bytes per microsecond.
+    struct Limited {
+        rate: f64,
+        depth: f64,
+        used: f64,
+        at: f64,
+        queues: bool,
+    }
+
+    impl Limited {
+        fn of(mbit: f64, depth: f64, queues: bool) -> Self {
+            Self { rate: mbit / 8.0, depth, used: 0.0, at: 0.0, queues }
+        }
+    }
+
+    impl Path for Limited {
+        fn take(&mut self, at: f64) -> Option<f64> {
+            self.used = (self.used - self.rate * (at - self.at)).max(0.0);
+            self.at = at;
+            let delay = if self.queues { self.used / self.rate } else { 0.0 };
+            (self.used + f64::from(MSS) <= self.depth).then(|| {
+                self.used += f64::from(MSS);
+                delay
+            })
+        }
+    }
+
+    /// Drops one segment of so many, in no order.
+    struct Chance(u32, u32);
+
+    impl Path for Chance {
+        fn take(&mut self, _: f64) -> Option<f64> {
+            self.1 = self.1.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (self.1 >> 8).is_multiple_of(self.0).then_some(()).map_or(Some(0.0), |()| None)
+        }
+    }
+
+    /// An RTT, in microseconds.
+    const RTT: f64 = 80_000.0;
+
+    /// When the bursts begin, in microseconds, and how many segments each has.
+    fn bursts() -> impl Iterator<Item = (f64, i64)> {
+        let pauses = [8_000.0, 20_000.0, 9_000.0, 14_000.0, 40_000.0];
+        let begin = (0..200).scan(0.0, move |at, nth| {
+            *at += pauses[nth % pauses.len()];
+            Some(*at)
+        });
+        begin.zip((0..8).cycle().map(|more| 6 + more))
+    }
+
+    /// Bursts of segments 10 µs apart.
+    fn flights(path: &mut dyn Path) -> Transmissions {
+        let mut kept = Transmissions::default();
+        for (begin, segments) in bursts() {
+            for nth in 0..segments {
+                let at = begin + nth as f64 * 10.0;
+                let sent = kept.sent(Instant::START.plus_nanos((at * 1e3) as i64), MSS.into());
+                match path.take(at) {
+                    Some(delay) => kept.acknowledged(sent, ((RTT + delay) * 1e3) as i64),
+                    None => kept.lost(sent, 0),
+                }
+            }
+        }
+        kept
+    }
+
+    #[test]
+    fn losses_at_the_end_of_bursts_show_the_bucket() {
+        let found = flights(&mut Limited::of(8.0, 15_000.0, false)).token_bucket(MSS).expect("a bucket");
+        assert!((13_000..=15_000).contains(&found.depth), "{found:?}");
+        assert!((found.rate() / 8e6 - 1.0).abs() < 0.1, "{found:?}");
+        assert_eq!(found.lost[0], found.lost[1], "all of them above");
+        assert_eq!(found.delivered[1], 0, "{found:?}");
+        assert!(found.longer < Duration::from_millis(1), "{found:?}");
+    }
+
+    #[test]
+    fn a_queue_of_that_size_delays_before_it_drops() {
+        assert_eq!(flights(&mut Limited::of(8.0, 15_000.0, true)).token_bucket(MSS), None);
+    }
+
+    #[test]
+    fn chance_loses_anywhere_in_a_burst() {
+        for seed in 0..20 {
+            let found = flights(&mut Chance(40, seed)).token_bucket(MSS);
+            assert_eq!(found, None, "seed {seed}");
+        }
+    }
+
+    /// Drops all segments for a while, after so many that got through.
+    struct Spells {
+        every: u32,
+        left: u32,
+        seed: u32,
+    }
+
+    impl Path for Spells {
+        fn take(&mut self, _: f64) -> Option<f64> {
+            if self.left == 0 && Chance(self.every, self.seed).take(0.0).is_none() {
+                self.left = 5;
+            }
+            self.seed = self.seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            self.left = self.left.saturating_sub(1);
+            (self.left == 0).then_some(0.0)
+        }
+    }
+
+    #[test]
+    fn losses_in_a_row_are_one_event() {
+        for seed in 0..20 {
+            let found = flights(&mut Spells { every: 60, left: 0, seed }).token_bucket(MSS);
+            assert_eq!(found, None, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_is_lost_at_the_end_of_all_data_shows_nothing() {
+        let found = |pause: f64| {
+            let mut kept = Transmissions::default();
+            for flight in 0..60 {
+                for nth in 0..24_i64 {
+                    let at = f64::from(flight) * pause + nth as f64 * 10.0;
+                    let sent = kept.sent(Instant::START.plus_nanos((at * 1e3) as i64), MSS.into());
+                    if nth >= 21 { kept.lost(sent, 0) } else { kept.acknowledged(sent, (RTT * 1e3) as i64) }
+                }
+            }
+            kept.token_bucket(MSS)
+        };
+        assert!(found(RTT / 4.0).is_some());
+        assert_eq!(found(3.0 * RTT), None);
+    }
+
+    #[test]
+    fn a_bucket_of_many_rtts_is_not_judged_by_bursts() {
+        // Half of what is sent: the bucket is empty all the time after its first 20 RTTs.
+        let found = flights(&mut Limited::of(0.5, 100_000.0, false)).token_bucket(MSS);
+        assert_eq!(found, None);
+    }
+
+    #[test]
+    fn a_super_packet_is_cut_where_its_first_segment_was_lost() {
+        let mut kept = Transmissions::default();
+        let mut path = Limited::of(8.0, 15_000.0, false);
+        for (begin, segments) in bursts() {
+            let sent = kept.sent(Instant::START.plus_nanos((begin * 1e3) as i64), segments * i64::from(MSS));
+            match (0..segments).find(|_| path.take(begin).is_none()) {
+                Some(lost) => kept.lost(sent, lost * i64::from(MSS)),
+                None => kept.acknowledged(sent, (RTT * 1e3) as i64),
+            }
+        }
+        let found = kept.token_bucket(MSS).expect("a bucket");
+        assert!((13_000..=15_000).contains(&found.depth), "{found:?}");
+    }
+
+    #[test]
+    fn few_losses_show_nothing() {
+        let mut kept = flights(&mut Limited::of(8.0, 15_000.0, false));
+        let mut left = thresholds::BUCKET_LOSSES - 1;
+        for sent in kept.sent.iter_mut().filter(|sent| sent.lost > 0) {
+            sent.lost = if left > 0 { sent.lost } else { 0 };
+            left = left.saturating_sub(1);
+        }
+        assert_eq!(kept.token_bucket(MSS), None);
+    }
+
+    #[test]
+    fn hostile_times_and_sizes_are_borne() {
+        let mut kept = Transmissions::default();
+        for nth in 0..3000_i64 {
+            let sent =
+                kept.sent(Instant::START.plus_nanos(nth * (i64::MAX / 3000) * (nth % 3 - 1)), i64::MAX);
+            kept.lost(sent, nth * i64::from(u16::MAX));
+            kept.acknowledged(sent, i64::MIN);
+        }
+        assert_eq!(kept.sent.len(), MOST);
+        kept.token_bucket(0);
+    }
+}
