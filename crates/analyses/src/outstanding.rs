@@ -304,7 +304,7 @@ impl Outstanding {
                 break;
             }
             record.again = record.again.saturating_add(1);
-            (record.at, record.tsval, record.id, record.nth) = (new.at, new.tsval, new.id, new.nth);
+            (record.at, record.tsval, record.id) = (new.at, new.tsval, new.id);
         }
         if new.end > self.nxt {
             self.push(Record { start: self.nxt, again: 1, ..new });

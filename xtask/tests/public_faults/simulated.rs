@@ -6,7 +6,7 @@ use crate::share_of;
 use crate::transfer::{MS, Setup, transfer};
 use crate::wire::{report, reports};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Cause, Limit};
+use slowpath_analyses::{Cause, Evidence, Limit};
 use slowpath_model::End;
 use slowpath_runs::file::{Changes, load_text};
 use slowpath_simulator::Simulation;
@@ -97,6 +97,49 @@ fn flows_that_share_a_queue_fill_the_path_from_afar() {
     let shares = reports.iter().map(|report| share_of(report, |cause| cause.limit() == Limit::Path));
     let mean = shares.sum::<f64>() / 3.0;
     assert!(mean > 0.6, "{mean:.2}");
+}
+
+/// What a bulk transfer meets on a path of 80 ms with these elements, next to its sender.
+fn bulk_over(path: &str) -> FlowReport {
+    let text = format!(
+        "duration = '9 s'\nseed = 3\n[path]\ndelay = '40 ms'\n{path}\n\
+         [flows.sender.socket]\nTCP_CONGESTION = 'cubic'\n"
+    );
+    seen_at(End::A, &text).remove(0)
+}
+
+/// A bucket that is full again long before the next flight drops the end of each burst. Nothing else shows it: the amounts
+/// between losses differ.
+#[test]
+fn policer_with_a_small_bucket_drops_the_end_of_bursts() {
+    for (rate, burst) in [("20 Mbit/s", 15_000), ("10 Mbit/s", 30_000), ("6 Mbit/s", 9_000)] {
+        let path = format!("rate = '200 Mbit/s'\npolicer = {{ rate = '{rate}', burst = '{burst} B' }}");
+        let report = bulk_over(&path);
+        let policer = share_of(&report, |cause| cause == Cause::Policer);
+        assert!(policer > 0.5, "{rate}, {burst} B: {policer:.2}, {:#?}", report.main().findings);
+        let evidence = report.main().findings.iter().flat_map(|finding| &finding.evidence);
+        let depth = evidence.filter_map(|evidence| match evidence {
+            Evidence::LostInBursts { depth, .. } => Some(depth.get() as f64),
+            _ => None,
+        });
+        let depth = depth.last().expect("a bucket");
+        assert!((depth / f64::from(burst) - 1.0).abs() < 0.25, "{rate}, {burst} B: {depth} B");
+    }
+}
+
+/// A short queue drops the end of bursts as well, and delays their middle; random losses and spells of losses come anywhere.
+#[test]
+fn short_queues_and_losses_by_chance_are_no_small_bucket() {
+    for path in [
+        "rate = '20 Mbit/s'\nqueue = '15 kB'",
+        "rate = '6 Mbit/s'\nqueue = '9 kB'",
+        "rate = '200 Mbit/s'\nloss = '1 %'",
+        "rate = '200 Mbit/s'\nbursts = { enter = '0.3 %', leave = '18 %' }",
+    ] {
+        let report = bulk_over(path);
+        let policer = share_of(&report, |cause| cause == Cause::Policer);
+        assert!(policer < 0.05, "{path}: {policer:.2}, {:#?}", report.main().findings);
+    }
 }
 
 /// The path becomes a third longer, and losses keep the congestion window small: RTTs come back to the new shortest one with

@@ -17,7 +17,7 @@ pub struct Record {
     pub again: u8,
     /// Whether it reached beyond the unscaled window when it was first sent.
     pub beyond: Beyond,
-    /// Which of the kept transmissions it was last.
+    /// Which of the kept transmissions it was at first.
     pub nth: Nth,
 }
 
