@@ -9,12 +9,19 @@ use crate::outstanding::SpuriousRetransmission;
 use crate::overview::CapturedLate;
 use crate::report::FlowReport;
 use crate::summary;
-use slowpath_model::{End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink, Vantage};
+use slowpath_model::{
+    End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink, Vantage,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
-/// Receives every labelled segment as it is seen, and later corrections of labels.
+/// Receives every labelled segment as it is seen, and later corrections of labels; and, if it takes them, the reports of
+/// flows.
 pub trait Labels {
+    /// Whether it takes the reports of flows: each once the flow is over, so that not all need be in memory at once. Their
+    /// findings have no evidence, as those of [`Analysis::finish_each`].
+    const TAKES_REPORTS: bool = false;
+
     /// A new flow.
     fn open(&mut self, _flow: FlowId, _key: &FlowKey) {}
 
@@ -24,6 +31,12 @@ pub trait Labels {
     /// A retransmission by `from` in `flow`, labelled [`Label::Retransmission`](crate::Label), turned out to be
     /// spurious.
     fn found_spurious(&mut self, _flow: FlowId, _from: End, _spurious: &SpuriousRetransmission) {}
+
+    /// The report of a flow, if it takes reports.
+    fn take(&mut self, _report: Box<FlowReport>) {}
+
+    /// A segment of a flow whose report it has taken: an echo of its close ([`FlowReport::echo`]).
+    fn echo(&mut self, _flow: FlowId, _at: Instant, _segment: &Segment) {}
 }
 
 impl Labels for () {
@@ -37,8 +50,13 @@ pub struct Analysis<L = ()> {
     /// Flow numbers start at 1; the slot of flow n is n − 1.
     flows: Vec<Option<Watched>>,
     kept: usize,
-    /// Closed flows, oldest first, with their time of closing. They are summed up once no more segments are expected.
-    closed: VecDeque<(FlowId, Instant)>,
+    /// Closed flows, those with short RTTs and the others, oldest first, with their time of closing. They are summed up once no
+    /// more segments are expected.
+    closed: [VecDeque<(FlowId, Instant)>; 2],
+    /// Summed up flows whose reports are still to be taken, oldest first, with the time of that.
+    over: VecDeque<(FlowId, Instant)>,
+    /// The hosts next to the tap that the reports taken show.
+    here: BTreeSet<IpAddr>,
     /// Flows that are over, for their memory: a recording may have thousands in a second.
     #[expect(clippy::vec_box, reason = "they are moved in and out, and large")]
     spare: Vec<Box<FlowState>>,
@@ -51,6 +69,8 @@ pub struct Analysis<L = ()> {
 enum Watched {
     Live(Box<FlowState>),
     Over(Box<FlowReport>),
+    /// Its report was taken.
+    Taken,
 }
 
 impl Watched {
@@ -60,6 +80,7 @@ impl Watched {
         let (key, opening, closing) = match self {
             Self::Live(live) => (&live.key, &live.opening, &live.closing),
             Self::Over(report) => (&report.key, &report.opening, &report.closing),
+            Self::Taken => return None,
         };
         let reset = closing.reset.as_ref().filter(|reset| reset.cause == Some(Cause::ResetUnknown))?;
         let stray = Stray { flow, at: reset.at, from: key.endpoint(!reset.by) };
@@ -71,6 +92,7 @@ impl Watched {
         let (key, is_here) = match self {
             Self::Live(live) => (&live.key, live.is_next_to_responder()),
             Self::Over(report) => (&report.key, report.vantage.vantage == Vantage::At(End::B)),
+            Self::Taken => return None,
         };
         is_here.then_some(key.b.address)
     }
@@ -79,6 +101,7 @@ impl Watched {
         match self {
             Self::Live(flow) => flow.ends[end.index()].outstanding.captured_late(),
             Self::Over(report) => &report.directions[end.index()].overview.rare().captured_late,
+            Self::Taken => &CapturedLate::NONE,
         }
     }
 }
@@ -136,7 +159,9 @@ impl<L: Labels> Analysis<L> {
             options,
             flows: Vec::new(),
             kept: 0,
-            closed: VecDeque::new(),
+            closed: Default::default(),
+            over: VecDeque::new(),
+            here: BTreeSet::new(),
             spare: Vec::new(),
             not_kept: NotKept::default(),
             labels,
@@ -174,7 +199,7 @@ impl<L: Labels> Analysis<L> {
     /// The hosts that answer next to the tap.
     fn hosts_here(&self) -> BTreeSet<IpAddr> {
         let watched = self.flows.iter().flatten();
-        watched.filter_map(Watched::responder_here).collect()
+        watched.filter_map(Watched::responder_here).chain(self.here.iter().copied()).collect()
     }
 
     fn captured_late(&self) -> impl Iterator<Item = (FlowId, End, &CapturedLate)> {
@@ -186,7 +211,7 @@ impl<L: Labels> Analysis<L> {
 
     /// Ends the analysis and reports the flows one by one, so that the reports need not all be in memory at once. The
     /// findings have no evidence, which is needed for few of many flows: [`FlowReport::explain`] adds it.
-    pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
+    pub fn finish_each(mut self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
         let (strays, here) = (self.strays(), self.hosts_here());
         for (id, watched) in (1..).map(FlowId).zip(self.flows) {
             let mut report = match watched {
@@ -195,12 +220,16 @@ impl<L: Labels> Analysis<L> {
                     summary::report(id, &mut flow, FlowEnd::EndOfRecording, self.options.vantage)
                 }
                 Some(Watched::Over(report)) => *report,
-                None => continue,
+                Some(Watched::Taken) | None => continue,
             };
             let mut of_ends = [report.key.a, report.key.b].into_iter().filter_map(|end| strays.get(&end));
             report.closing.stray = of_ends.find(|stray| stray.is_of(&report)).map(|stray| stray.flow);
             findings::complete(&mut report);
-            each(report);
+            if L::TAKES_REPORTS {
+                self.labels.take(Box::new(report));
+            } else {
+                each(report);
+            }
         }
         (self.not_kept, self.labels)
     }
@@ -229,15 +258,43 @@ impl<L: Labels> Analysis<L> {
     /// Sums up a closed flow of which no more segments are expected at `at`.
     #[inline(never)]
     fn sum_up_closed(&mut self, at: Instant) {
-        if let Some((oldest, closed)) = self.closed.front().copied()
-            && at.nanos_since(closed) > LINGER
-        {
-            self.closed.pop_front();
-            // The receiver may have ignored a RST.
-            if matches!(self.slot(oldest), Some(Some(Watched::Live(live))) if live.is_closed()) {
-                self.sum_up(oldest, FlowEnd::EndOfRecording);
+        let lingers = [LINGER_SHORT, LINGER];
+        for (nth, lingers) in lingers.into_iter().enumerate() {
+            if let Some((oldest, closed)) = self.closed[nth].front().copied()
+                && at.nanos_since(closed) > lingers
+            {
+                self.closed[nth].pop_front();
+                // The receiver may have ignored a RST.
+                if matches!(self.slot(oldest), Some(Some(Watched::Live(live))) if live.is_closed()) {
+                    self.sum_up(oldest, FlowEnd::EndOfRecording);
+                    if L::TAKES_REPORTS {
+                        self.over.push_back((oldest, at));
+                    }
+                }
             }
         }
+        if let Some((oldest, over)) = self.over.front().copied()
+            && at.nanos_since(over) > ECHOES
+        {
+            self.over.pop_front();
+            self.give(oldest);
+        }
+    }
+
+    /// Gives away the report of a flow that is over. What the rest of the recording may change is kept: the reason of a RST is
+    /// in another flow at times, and a wrong order is mended for all flows.
+    fn give(&mut self, id: FlowId) {
+        let Some(slot) = self.slot(id) else { return };
+        let Some(over @ Watched::Over(report)) = slot.as_ref() else { return };
+        let is_late = End::BOTH.iter().any(|end| over.captured_late(*end).segments > 0);
+        if report.closing.rst != [false; 2] || is_late {
+            return;
+        }
+        let here = over.responder_here();
+        let Some(Watched::Over(mut report)) = slot.replace(Watched::Taken) else { return };
+        self.here.extend(here);
+        findings::complete(&mut report);
+        self.labels.take(report);
     }
 
     /// Sums a flow up, so that only its report is kept.
@@ -254,8 +311,15 @@ impl<L: Labels> Analysis<L> {
     }
 }
 
-/// How long after its close segments of a flow may still come: if the last ACK is lost, the FIN is retransmitted.
+/// How long after its close segments of a flow may still come that are more than an echo: the receiver of a RST may ignore it, and
+/// an end that has closed answers late data with a RST.
 const LINGER: i64 = 1_000_000_000;
+
+/// How long where both ends sent a FIN, and no RTT was longer than a quarter of this.
+const LINGER_SHORT: i64 = 100_000_000;
+
+/// How long echoes of the close may still come: if the last ACK is lost, the FIN is retransmitted.
+const ECHOES: i64 = 1_000_000_000;
 
 /// Spare flows kept. Nearly as many flows open as close, so few are ever spare.
 const MOST_SPARE: usize = 256;
@@ -305,17 +369,22 @@ impl<L: Labels> Sink for Analysis<L> {
                     }
                 }
                 if live.has_closed() {
-                    self.closed.push_back((flow, event.at));
+                    let lingers = live.closing.rst != [false; 2] || !live.has_short_rtts(LINGER_SHORT / 4);
+                    self.closed[usize::from(lingers)].push_back((flow, event.at));
                 }
                 judged
             }
             Some(Some(Watched::Over(report))) => {
-                Judged { label: summary::late(report, event.at, segment), spurious: 0 }
+                Judged { label: report.count_echo(event.at, segment), spurious: 0 }
+            }
+            Some(Some(Watched::Taken)) => {
+                self.labels.echo(flow, event.at, segment);
+                Judged { label: None, spurious: 0 }
             }
             _ => return self.not_kept(),
         };
         self.labels.judged(flow, event, judged);
-        if !self.closed.is_empty() {
+        if !(self.closed[0].is_empty() && self.closed[1].is_empty() && self.over.is_empty()) {
             self.sum_up_closed(event.at);
         }
     }

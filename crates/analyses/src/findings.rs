@@ -33,6 +33,11 @@ struct Material<'a> {
 /// [`FlowReport::explain`] adds the evidence.
 pub fn complete(report: &mut FlowReport) {
     report.with_awaited();
+    sum_up(report);
+}
+
+/// Sums the spells up, to the last event.
+pub fn sum_up(report: &mut FlowReport) {
     for from in End::BOTH {
         idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
         report.directions[from.index()].findings = findings(report, from);
@@ -592,23 +597,7 @@ impl<'a> Material<'a> {
             (Cause::Policer, Some(rate)) => {
                 let rate = Rate::bits_per_second(rate as u64);
                 match self.overview.rare().bucket {
-                    Some(bucket) => {
-                        let [lost, lost_above] = bucket.lost.map(u64::from);
-                        let [delivered, delivered_above] = bucket.delivered.map(u64::from);
-                        let [lowest, highest] = bucket.rates.map(|rate| Rate::bits_per_second(rate as u64));
-                        let depth = Bytes::new(bucket.depth.into());
-                        found.push(Evidence::LostInBursts {
-                            lowest,
-                            highest,
-                            depth,
-                            lost,
-                            lost_above,
-                            delivered,
-                            delivered_above,
-                        });
-                        let (longer, queue) = (bucket.longer, bucket.queue);
-                        found.push(Evidence::BurstsNotDelayed { longer, queue });
-                    }
+                    Some(bucket) => found.extend(bucket.evidence()),
                     None if rate.get() > 0 => found.push(Evidence::SameRateAtLoss { rate }),
                     None => {}
                 }

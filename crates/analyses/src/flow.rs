@@ -203,6 +203,12 @@ impl FlowState {
         self.over
     }
 
+    /// Whether RTTs were measured, and none was longer than `most` nanoseconds.
+    pub fn has_short_rtts(&self, most: i64) -> bool {
+        let longest = self.ends.iter().filter_map(|end| end.rtt_by_ack.longest()).max();
+        longest.is_some_and(|longest| longest <= most)
+    }
+
     /// Whether it had closed at that call, and did not turn out to continue.
     pub const fn is_closed(&self) -> bool {
         self.over

@@ -39,6 +39,11 @@ impl RttStats {
         self.count == 0
     }
 
+    /// The longest, in nanoseconds.
+    pub fn longest(&self) -> Option<i64> {
+        (self.count > 0).then(|| i64::from(self.max) * 1000)
+    }
+
     /// The samples summed up.
     pub fn measures(&self) -> RttMeasures {
         if self.count == 0 {

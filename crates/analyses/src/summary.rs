@@ -2,6 +2,7 @@
 
 use crate::cause::{Cause, Limit};
 use crate::end::{EndState, WindowStats};
+use crate::findings;
 use crate::flow::{FlowState, LATEST};
 use crate::label::Label;
 use crate::limits::classify;
@@ -264,22 +265,30 @@ fn end_with(spells: &mut Vec<Spell>, first: Instant, since: Instant, last: Insta
     }
 }
 
-/// Processes a segment that comes after the flow's report was made: the flow closed, and this is an echo of that.
-pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<Label> {
-    report.last = report.last.max(at.min(LATEST));
-    let direction = &mut report.directions[segment.from.index()];
-    direction.measures.packets += 1;
-    if segment.sequence_len() == 0 {
-        direction.measures.pure_acks += 1;
+impl FlowReport {
+    /// Counts a segment that comes after the report was taken ([`Labels::take`](crate::Labels::take)).
+    pub fn echo(&mut self, at: Instant, segment: &Segment) {
+        self.count_echo(at, segment);
+        findings::sum_up(self);
     }
-    if segment.len == 0 {
-        return None;
+
+    /// Counts a segment that comes after the report was made: the flow closed, and this is an echo of that.
+    pub(crate) fn count_echo(&mut self, at: Instant, segment: &Segment) -> Option<Label> {
+        self.last = self.last.max(at.min(LATEST));
+        let direction = &mut self.directions[segment.from.index()];
+        direction.measures.packets += 1;
+        if segment.sequence_len() == 0 {
+            direction.measures.pure_acks += 1;
+        }
+        if segment.len == 0 {
+            return None;
+        }
+        // Everything was acknowledged before the report was made.
+        direction.measures.data_packets += 1;
+        direction.measures.bytes += Bytes::new(segment.len.into());
+        direction.measures.labels.spurious += 1;
+        Some(Label::Spurious)
     }
-    // Everything was acknowledged before the report was made.
-    direction.measures.data_packets += 1;
-    direction.measures.bytes += Bytes::new(segment.len.into());
-    direction.measures.labels.spurious += 1;
-    Some(Label::Spurious)
 }
 
 fn context(flow: &FlowState, from: End) -> Context {

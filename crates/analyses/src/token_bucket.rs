@@ -5,9 +5,10 @@
 //! transmissions through a bucket shows that: the right one is emptiest at those that were lost. A queue with a limit
 //! drops in the same places (a token is a byte of free room), but first delays what it lets through.
 
+use crate::evidence::Evidence;
 use crate::limits::thresholds;
-use slowpath_model::Instant;
 use slowpath_model::statistics::median;
+use slowpath_model::{Bytes, Instant, Rate};
 use std::time::Duration;
 
 /// Transmissions kept, from the first retransmission on: 24 KiB.
@@ -70,6 +71,18 @@ impl TokenBucket {
     pub fn rate(&self) -> f64 {
         let [lowest, highest] = self.rates;
         (lowest * highest).sqrt()
+    }
+
+    /// That losses followed bursts, and that no queue dropped them.
+    pub fn evidence(&self) -> [Evidence; 2] {
+        let [lowest, highest] = self.rates.map(|rate| Rate::bits_per_second(rate as u64));
+        let [lost, lost_above] = self.lost.map(u64::from);
+        let [delivered, delivered_above] = self.delivered.map(u64::from);
+        let depth = Bytes::new(self.depth.into());
+        [
+            Evidence::LostInBursts { lowest, highest, depth, lost, lost_above, delivered, delivered_above },
+            Evidence::BurstsNotDelayed { longer: self.longer, queue: self.queue },
+        ]
     }
 }
 

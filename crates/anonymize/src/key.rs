@@ -51,6 +51,7 @@ impl fmt::Debug for Key {
 }
 
 /// A function of prefixes: the bits of the address before a position decide whether the bit there is flipped.
+#[derive(Clone)]
 pub(crate) struct CryptoPan {
     aes: Aes128,
     /// The second half of the key, encrypted.

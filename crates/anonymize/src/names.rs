@@ -75,6 +75,7 @@ fn lead_to_one(blocks: &[Block], prefix: u128, bits: u32) -> bool {
 }
 
 /// Replacements that were used before.
+#[derive(Clone)]
 struct Known<K, V> {
     all: HashMap<K, V>,
     /// The latest ones, each at the place that its name gives: most packets are of few hosts.
@@ -134,6 +135,7 @@ pub struct Mapped {
 }
 
 /// The replacements of names under a key.
+#[derive(Clone)]
 pub struct Names {
     pan: CryptoPan,
     ports: Ports,

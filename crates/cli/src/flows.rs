@@ -5,6 +5,7 @@ use crate::console::{self, Console};
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::{Analysis, VantageOverride};
+use slowpath_runs::input;
 use slowpath_views::flow_list::{self, Form, SortKey};
 use slowpath_views::{help, services::By};
 use std::io::Write;
@@ -38,8 +39,8 @@ pub struct Flows {
 }
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
-    let options = recording::options(args.vantage, &args.file);
-    let (read, analysis) = recording::analyse(&args.file, None, console, || Analysis::new(options))?;
+    let fresh = || Analysis::new(input::options(args.vantage, &args.file));
+    let (read, analysis) = recording::analyse(&args.file, None, console, fresh)?;
     if let Some(flow) = args.choice.flow {
         recording::require(flow, analysis.has(flow), &read)?;
     }

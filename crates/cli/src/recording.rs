@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::console::{self, Console};
 use slowpath_analyses::pairing::Collector;
-use slowpath_analyses::{Analysis, AnalysisOptions, Labels, VantageOverride};
+use slowpath_analyses::{Analysis, Labels};
 use slowpath_model::{FlowId, Sink};
 use slowpath_runs::input::{self, Input, Progress};
 use slowpath_views::{Recording, words};
@@ -37,11 +37,6 @@ pub fn analyse<L: Labels>(
 pub fn progress(path: &Path, console: &Console) -> Progress {
     let bar = console.reading(path);
     Box::new(move |done, total| bar.at_bytes(done, total))
-}
-
-/// Where the recording was made, according to the user or the recording itself.
-pub fn options(vantage: Option<VantageOverride>, file: &Path) -> AnalysisOptions {
-    AnalysisOptions { vantage: vantage.or_else(|| input::vantage(file)), ..AnalysisOptions::default() }
 }
 
 /// Refuses a flow number that the recording does not have, or that was not kept.

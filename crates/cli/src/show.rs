@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use slowpath_analyses::settled::Settled;
 use slowpath_analyses::{Analysis, Label, VantageOverride};
 use slowpath_model::{FlowId, Instant};
-use slowpath_runs::{filter::Filter, values::flow_id};
+use slowpath_runs::{filter::Filter, input::options, values::flow_id};
 use slowpath_views::events::{self, HELP, Printer, Wanted};
 use std::io;
 use std::path::PathBuf;
@@ -89,8 +89,7 @@ fn all(args: &Show, console: &Console) -> anyhow::Result<(Read, Printer<console:
 
 /// Data of the labels asked for, which only an analysis knows.
 fn labelled(args: &Show, console: &Console) -> anyhow::Result<(Read, Printer<console::Out>)> {
-    let mut analysis =
-        Analysis::with_labels(recording::options(args.vantage, &args.file), Settled::new(printer(args)));
+    let mut analysis = Analysis::with_labels(options(args.vantage, &args.file), Settled::new(printer(args)));
     let read = recording::read(&args.file, &mut analysis, console)?;
     let (not_kept, settled) = analysis.finish_each(|_| ());
     if not_kept.flows > 0 {

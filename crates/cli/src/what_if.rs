@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use slowpath_analyses::{Analysis, VantageOverride};
 use slowpath_model::FlowId;
 use slowpath_runs::interrupt::Interrupt;
-use slowpath_runs::{values::flow_id, what_if};
+use slowpath_runs::{input::options, values::flow_id, what_if};
 use slowpath_views::what_if::{self as view, WhatIfDocument};
 use slowpath_whatif::{Remedy, Traces};
 use std::path::PathBuf;
@@ -39,8 +39,7 @@ pub struct WhatIf {
 
 pub fn run(args: &WhatIf, console: &Console) -> anyhow::Result<Outcome> {
     args.force.check(args.scenario.as_deref(), std::slice::from_ref(&args.file), "--scenario")?;
-    let options = recording::options(args.vantage, &args.file);
-    let fresh = || Analysis::with_labels(options, Traces::new(args.flow));
+    let fresh = || Analysis::with_labels(options(args.vantage, &args.file), Traces::new(args.flow));
     let (read, analysis) = recording::analyse(&args.file, None, console, fresh)?;
     recording::warn_of(&read.recording);
     let interrupt = Interrupt::listen()?;

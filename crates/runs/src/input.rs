@@ -209,8 +209,7 @@ pub fn all_pictures(
     if all_there || !(path.is_file() || path.is_dir()) {
         return Ok(pictures);
     }
-    let only = Some(shown.iter().map(|(flow, _)| *flow).collect());
-    let wanted = PictureOptions { only, ..PictureOptions::default() };
+    let wanted = PictureOptions::only(Some(shown.iter().map(|(flow, _)| *flow).collect()));
     let fresh = || Analysis::with_labels(options, Pictures::new(wanted.clone()));
     Ok(analyse(path, None, progress, fresh)?.2.finish_each(|_| ()).1)
 }
@@ -225,6 +224,11 @@ fn read_corrected(
     let mut correction = ClockCorrection::new(sink, steps);
     read(path, &mut correction, progress)?;
     Ok(correction.finish())
+}
+
+/// How to analyse a recording that was made where the user or the recording itself says.
+pub fn options(vantage: Option<VantageOverride>, file: &Path) -> AnalysisOptions {
+    AnalysisOptions { vantage: vantage.or_else(|| self::vantage(file)), ..AnalysisOptions::default() }
 }
 
 /// The vantage point stored in a recording; `None` for other inputs.

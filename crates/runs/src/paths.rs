@@ -3,7 +3,7 @@
 use crate::input::{self, Input, Progress};
 use crate::values::addresses;
 use crate::watch;
-use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_analyses::Analysis;
 use slowpath_model::Bytes;
 use slowpath_paths::answer::{Advisor, Answer};
 use slowpath_paths::client::{AskError, Place, ask};
@@ -375,7 +375,7 @@ fn import_one(
 }
 
 fn of_packets(file: &Path, progress: &dyn Fn() -> Progress) -> Result<(u64, Transfers), PathsError> {
-    let options = AnalysisOptions { vantage: input::vantage(file), ..AnalysisOptions::default() };
+    let options = input::options(None, file);
     let (read, _, analysis) = input::analyse(file, None, progress, || Analysis::new(options))?;
     let (epoch, source) = match &read {
         Input::Capture(_) => {

@@ -8,8 +8,8 @@ use crate::Error;
 use crate::file;
 use crate::input::{self, Input, Progress, Stamps};
 use crate::what_if::{Span, seen};
+use slowpath_analyses::Analysis;
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_model::FlowId;
 use slowpath_tune::plan::{Advised, BadFindings, MOST_FINDINGS_BYTES, findings};
 use slowpath_whatif::{Refusal, Seen, Traces};
@@ -78,7 +78,7 @@ pub fn advised(
         let flows = findings(&path.display().to_string(), &text)?;
         return Ok(Diagnosed { flows, read: None, packets: None });
     }
-    let options = AnalysisOptions { vantage: input::vantage(path), ..AnalysisOptions::default() };
+    let options = input::options(None, path);
     // No flow has the number 0.
     let traced = || Traces::new((!is_predicted).then_some(FlowId(0)));
     let fresh = || Analysis::with_labels(options, traced());

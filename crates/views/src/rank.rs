@@ -2,8 +2,9 @@
 
 use crate::services::{By, Listed, Member, Services};
 use slowpath_analyses::report::{FlowReport, Rank};
+use slowpath_analyses::{Judged, Labels};
 use slowpath_anonymize::Names;
-use slowpath_model::{Bytes, FlowId};
+use slowpath_model::{Bytes, Event, FlowId, Instant, Segment};
 use slowpath_runs::filter::Filter;
 
 /// Which flows to show, and how many of them in full.
@@ -85,6 +86,7 @@ fn kept(top: Option<usize>) -> usize {
 
 /// Ranks flows as their reports arrive, and keeps only as many reports as are shown in full, since a recording can have
 /// hundreds of thousands of flows.
+#[derive(Clone)]
 pub struct Ranker {
     selection: Selection,
     candidates: Vec<(Rank, Box<FlowReport>)>,
@@ -108,7 +110,17 @@ impl Ranker {
     }
 
     /// Adds a flow.
-    pub fn add(&mut self, mut flow: FlowReport) {
+    pub fn add(&mut self, flow: FlowReport) {
+        self.take(Box::new(flow));
+    }
+}
+
+impl Labels for Ranker {
+    const TAKES_REPORTS: bool = true;
+
+    fn judged(&mut self, _: FlowId, _: &Event, _: Judged) {}
+
+    fn take(&mut self, mut flow: Box<FlowReport>) {
         self.flows += 1;
         if !self.selection.takes(&flow) {
             self.left_out += 1;
@@ -118,13 +130,21 @@ impl Ranker {
             flow.key = names.key(&flow.key);
         }
         let rank = flow.rank();
-        self.candidates.push((rank, Box::new(flow)));
+        self.candidates.push((rank, flow));
         // Twice as many as wanted, so that sorting is rare.
         if self.candidates.len() > kept(self.selection.top).saturating_mul(2).saturating_add(64) {
             self.reduce();
         }
     }
 
+    fn echo(&mut self, flow: FlowId, at: Instant, segment: &Segment) {
+        if let Some((_, report)) = self.candidates.iter_mut().find(|(_, report)| report.id == flow) {
+            report.echo(at, segment);
+        }
+    }
+}
+
+impl Ranker {
     fn reduce(&mut self) {
         let kept = kept(self.selection.top);
         self.candidates.sort_unstable_by_key(|(rank, _)| *rank);

@@ -156,6 +156,13 @@ pub struct PictureOptions {
     pub only: Option<BTreeSet<FlowId>>,
 }
 
+impl PictureOptions {
+    /// Only of `flows`, or of all.
+    pub fn only(flows: Option<BTreeSet<FlowId>>) -> Self {
+        Self { only: flows, ..Self::default() }
+    }
+}
+
 impl Default for PictureOptions {
     fn default() -> Self {
         Self { most_flows: 128, most_marks: 400_000, only: None }

@@ -9,12 +9,13 @@ use crate::choice::{Choice, keys, places};
 use crate::console::{self, Console};
 use crate::live;
 use crate::output::Force;
-use crate::recording::{self, options};
+use crate::recording;
 use clap::{Args, ValueHint};
 use conclude::{Found, conclude, present};
-use observe::{observe, ranker};
+use observe::observe_ranked;
 use slowpath_analyses::{Analysis, VantageOverride, report::FlowReport};
-use slowpath_runs::{input, watch};
+use slowpath_runs::input::{self, options};
+use slowpath_runs::watch;
 use slowpath_views::{json, services::By, summary::Summary, terminal};
 use std::path::PathBuf;
 
@@ -82,11 +83,9 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     match args.files.as_slice() {
         [one] => {
             let options = options(args.vantage, one);
-            let mut ranker = ranker(args)?;
-            let seen = observe(args, one, options, None, console, |flow| ranker.add(flow))?;
-            let recordings = vec![seen.read.recording.clone()];
-            let mut ranking = ranker.finish();
+            let (seen, mut ranking) = observe_ranked(args, one, options, console)?;
             ranking.full.iter_mut().for_each(FlowReport::explain);
+            let recordings = vec![seen.read.recording.clone()];
             conclude(args, console, Found { seen, options, ranking, recordings, paired: None })
         }
         [first, second] => both_ends::run(args, [first, second], console),

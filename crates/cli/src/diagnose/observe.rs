@@ -1,15 +1,14 @@
 //! One recording, read and analysed.
 
-use super::Diagnose;
+use super::{Diagnose, FLOWS_ON_PAGE};
 use crate::console::Console;
-use crate::diagnose::FLOWS_ON_PAGE;
 use crate::recording::{self, Read};
 use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_runs::anonymize;
-use slowpath_views::rank::Ranker;
+use slowpath_views::rank::{Ranker, Ranking};
 use std::path::{Path, PathBuf};
 
 /// The result.
@@ -36,8 +35,7 @@ pub fn observe(
             (read, analysis.finish_each(each).0, None)
         }
         Some(_) => {
-            let only = args.choice.flow.map(|flow| [flow].into());
-            let wanted = PictureOptions { only, ..PictureOptions::default() };
+            let wanted = PictureOptions::only(args.choice.flow.map(|flow| [flow].into()));
             let fresh = || Analysis::with_labels(options, Pictures::new(wanted.clone()));
             let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
             let (not_kept, pictures) = analysis.finish_each(each);
@@ -45,6 +43,23 @@ pub fn observe(
         }
     };
     Ok(Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures })
+}
+
+/// Reads one recording, and ranks its flows.
+pub fn observe_ranked(
+    args: &Diagnose,
+    file: &Path,
+    options: AnalysisOptions,
+    console: &Console,
+) -> anyhow::Result<(Seen, Ranking)> {
+    let mut ranker = ranker(args)?;
+    if args.html.is_some() {
+        return Ok((observe(args, file, options, None, console, |flow| ranker.add(flow))?, ranker.finish()));
+    }
+    let fresh = || Analysis::with_labels(options, ranker.clone());
+    let (read, analysis) = recording::analyse(file, None, console, fresh)?;
+    let (not_kept, ranker) = analysis.finish_each(|_| ());
+    Ok((Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures: None }, ranker.finish()))
 }
 
 /// How many flows a page shows in full.

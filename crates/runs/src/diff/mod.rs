@@ -24,7 +24,7 @@ use explain::{Changed, Reason, changed, explain};
 use fact::Fact;
 use pairing::{Collected, PairedBy, Sides};
 use side::Side;
-use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
+use slowpath_analyses::{Analysis, VantageOverride};
 use slowpath_model::{Bytes, Endpoint, FlowId};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -145,8 +145,7 @@ pub fn read(asked: Asked<'_>, bars: &Bars) -> Result<[Read; 2], Error> {
 
 fn read_one(asked: Asked<'_>, side: usize, bar: &Arc<Both>) -> Result<Read, Error> {
     let (file, flow) = (&asked.files[side], asked.flows[side]);
-    let vantage = asked.vantage.or_else(|| input::vantage(file));
-    let options = AnalysisOptions { vantage, ..AnalysisOptions::default() };
+    let options = input::options(asked.vantage, file);
     let progress = || -> Progress {
         let bar = Arc::clone(bar);
         Box::new(move |done, total| bar.at(side, done, total))
