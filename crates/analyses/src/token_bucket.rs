@@ -394,19 +394,20 @@ mod tests {
 
     #[test]
     fn what_is_lost_at_the_end_of_all_data_shows_nothing() {
-        let found = |pause: f64| {
+        let lost = |pause: i64| {
             let mut kept = Transmissions::default();
-            for flight in 0..60 {
-                for nth in 0..24_i64 {
-                    let at = f64::from(flight) * pause + nth as f64 * 10.0;
-                    let sent = kept.sent(Instant::START.plus_nanos((at * 1e3) as i64), MSS.into());
-                    if nth >= 21 { kept.lost(sent, 0) } else { kept.acknowledged(sent, (RTT * 1e3) as i64) }
+            for nth in 0..120 {
+                let at = Instant::START.plus_nanos(nth / 12 * pause + nth % 12 * 10_000);
+                let sent = kept.sent(at, MSS.into());
+                if nth % 12 >= 10 {
+                    kept.lost(sent, 0);
                 }
             }
-            kept.token_bucket(MSS)
+            let events = kept.events(1.5 * RTT);
+            events.into_iter().filter(|event| *event == Event::Lost).count()
         };
-        assert!(found(RTT / 4.0).is_some());
-        assert_eq!(found(3.0 * RTT), None);
+        assert_eq!(lost(20_000_000), 9, "one a burst, but for the last burst");
+        assert_eq!(lost(300_000_000), 0);
     }
 
     #[test]
