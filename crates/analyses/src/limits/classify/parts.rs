@@ -84,7 +84,7 @@ impl Classifier<'_> {
             rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate && self.may_fill_path(rate)
         };
         // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
-        let mut on_path = None;
+        let mut on_path: Option<(Cause, Option<f64>)> = None;
         for run in parts.chunk_by_mut(|a, b| of_repair(a.cause) == of_repair(b.cause)) {
             let is_slowed = run.iter().any(|part| part.cause == Cause::AfterLoss);
             let keeps_rate =
@@ -94,9 +94,16 @@ impl Classifier<'_> {
                 if part.repairs && of_repair(part.cause) && queue::is_long(self.overview, stretch) {
                     part.cause = self.queued(stretch);
                 }
-                let at_rate = keeps_rate || stretch.rate().is_some_and(is_full_rate);
+                // The path may have been faster before.
+                let of_path = |rate: f64| {
+                    let before = on_path.and_then(|(_, before)| before);
+                    before.is_some_and(|before| rate >= thresholds::REPAIRED_AT_FULL_RATE * before)
+                        && queue::is_longer(self.overview, stretch)
+                };
+                let at_rate =
+                    keeps_rate || stretch.rate().is_some_and(|rate| is_full_rate(rate) || of_path(rate));
                 match (part.cause, on_path) {
-                    (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
+                    (cause, Some((path, _))) if of_repair(cause) && at_rate => part.cause = path,
                     (cause, None)
                         if of_repair(cause)
                             && (keeps_rate
@@ -106,7 +113,7 @@ impl Classifier<'_> {
                     {
                         part.cause = Cause::BottleneckFull;
                     }
-                    (now, _) if full(now) => on_path = Some(now),
+                    (now, _) if full(now) => on_path = Some((now, stretch.rate())),
                     (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
                     _ => on_path = None,
                 }
