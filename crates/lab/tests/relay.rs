@@ -10,6 +10,7 @@ use slowpath_lab::relay::{DirectionReport, Fate, Relay};
 use slowpath_lab::settings::{Carrier, Family, Offload, Settings};
 use slowpath_lab::testbed;
 use slowpath_model::Rate;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,17 +30,19 @@ fn config() -> PathConfig {
     }
 }
 
-/// Bytes that differ wherever packets could be mixed up; a checksum left to the card protects none of them.
-fn pattern() -> Vec<u8> {
+/// Bytes that differ wherever packets could be mixed up; a checksum left to the card protects none of them. Made once:
+/// an emulated CPU takes seconds for them (`tools/kernels`).
+static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
+    let mut bytes = vec![0; BYTES];
+    for word in bytes.chunks_exact_mut(8) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        state.to_ne_bytes()
-    };
-    (0..BYTES / 8).flat_map(|_| next()).collect()
-}
+        word.copy_from_slice(&state.to_ne_bytes());
+    }
+    bytes
+});
 
 fn carried(settings: &Settings, config: &PathConfig) -> (Vec<u8>, [DirectionReport; 2]) {
     let (namespaces, hosts) = testbed::build(settings).unwrap();
@@ -47,7 +50,7 @@ fn carried(settings: &Settings, config: &PathConfig) -> (Vec<u8>, [DirectionRepo
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let relay = scope.spawn(|| relay.run(&stop));
-        let (bytes, _) = transfer(&namespaces, hosts.receiver, &pattern());
+        let (bytes, _) = transfer(&namespaces, hosts.receiver, &PATTERN);
         // The last ACKs are in flight.
         thread::sleep(Duration::from_millis(100));
         stop.store(true, Ordering::Relaxed);
@@ -105,7 +108,7 @@ fn are_carried(pairs: &[Pair], vlan: Option<u16>) {
             ..Settings::plain()
         };
         let (bytes, reports) = carried(&settings, &config());
-        assert!(bytes == pattern(), "{settings:?}: {} bytes, or others", bytes.len());
+        assert!(bytes == *PATTERN, "{settings:?}: {} bytes, or others", bytes.len());
         for report in &reports {
             let of = |fate| report.faults.iter().filter(|fault| fault.fate == fate).count() as u64;
             let is_dropped = |fate| matches!(fate, Fate::Dropped(_));
@@ -144,7 +147,7 @@ fn sender_card_limits_packets_on_the_path() {
             let settings = Settings { carrier, offload, sender_card_bit_per_s: card, ..Settings::plain() };
             let began = Instant::now();
             let (bytes, [forward, _]) = carried(&settings, &config);
-            assert!(bytes == pattern());
+            assert!(bytes == *PATTERN);
             (forward.fullest.unwrap().packets, began.elapsed())
         };
         let way = Rate::bits_per_second(CARD_BIT_PER_S).amount_in(config.delay).get() / 1500;

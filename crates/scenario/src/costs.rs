@@ -6,41 +6,49 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost(u64);
 
+// Inlined, since the simulator adds costs at every step.
 impl Cost {
     /// No time.
     pub const ZERO: Self = Self(0);
 
     /// `picos` picoseconds.
+    #[inline]
     pub const fn picos(picos: u64) -> Self {
         Self(picos)
     }
 
     /// `nanos` nanoseconds.
+    #[inline]
     pub const fn nanos(nanos: u64) -> Self {
         Self(nanos.saturating_mul(1000))
     }
 
     /// The number of picoseconds.
+    #[inline]
     pub const fn as_picos(self) -> u64 {
         self.0
     }
 
     /// The cost of `pieces` pieces of this work; saturates.
+    #[inline]
     pub const fn times(self, pieces: u64) -> Self {
         Self(self.0.saturating_mul(pieces))
     }
 
     /// The sum of two costs; saturates.
+    #[inline]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
     /// Nanoseconds, rounded up.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0.div_ceil(1000)
     }
 
     /// The time, rounded up to a nanosecond.
+    #[inline]
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(self.as_nanos())
     }
