@@ -60,5 +60,6 @@ pub fn ranker(args: &Diagnose) -> anyhow::Result<Ranker> {
         (false, None) => args.top,
     };
     let names = args.anonymize.as_ref().map(|key_file| anonymize::names(key_file.as_deref())).transpose()?;
-    Ok(Ranker::new(args.choice.selection(top, args.by)).with_names(names))
+    let ranker = Ranker::new(args.choice.selection(top, args.by)).with_names(names);
+    Ok(ranker.with_lines(args.html.is_some()))
 }

@@ -8,11 +8,13 @@
 
 mod build;
 mod embed;
+mod lines;
 mod picture;
 mod queueing;
 
 pub use build::{Pictures, page};
 pub use embed::{PageSize, STYLE, write};
+pub use lines::{FlowLines, Line, MOST_LINES};
 pub use picture::PictureData;
 pub use queueing::QueueingData;
 
@@ -28,6 +30,10 @@ pub struct Page {
     pub schema: &'static str,
     /// The version of slowpath that made it.
     pub version: &'static str,
+    /// What it is about: the names of the recordings, without their folders.
+    pub title: String,
+    /// The command that reads it again; `null` if it came from a stream.
+    pub command: Option<String>,
     /// What was read.
     pub recordings: Vec<RecordingText>,
     /// The limits, in the order of tables; colours are the drawing's.
@@ -40,8 +46,8 @@ pub struct Page {
     pub flow_count: u64,
     /// Flows shown in full, those that lost most time first.
     pub flows: Vec<FlowData>,
-    /// The other flows, alike ones together, a sentence each.
-    pub groups: Vec<String>,
+    /// All flows, a row each.
+    pub lines: FlowLines,
     /// What was left out or merged, and why, in sentences.
     pub remarks: Vec<String>,
 }
@@ -51,6 +57,8 @@ pub struct Page {
 pub struct RecordingText {
     /// Its name.
     pub name: String,
+    /// The time of its first frame, in UTC; `null` if that is not recorded.
+    pub began: Option<String>,
     /// Format, duration, frames.
     pub facts: String,
     /// What is wrong with it.
@@ -77,6 +85,8 @@ pub struct CauseName {
     pub limit: usize,
     /// For people.
     pub title: &'static str,
+    /// Its page of the handbook, as Markdown; `null` if no flow that is shown has this cause.
+    pub page: Option<&'static str>,
 }
 
 /// One flow.
@@ -116,6 +126,10 @@ pub struct FlowData {
     pub measures: Vec<(&'static str, String)>,
     /// The command that shows its packets; `null` if they came from a stream.
     pub show: Option<String>,
+    /// The command that shows them as the other recording has them; `null` if there is none, or it came from a stream.
+    pub show_other: Option<String>,
+    /// Long pauses, the longest 64.
+    pub stalls: Vec<StallData>,
     /// The time–sequence plot; `null` if none was kept.
     pub picture: Option<PictureData>,
     /// The queueing delay on the path to the receiver; `null` without two recordings with aligned clocks.
@@ -131,6 +145,19 @@ pub struct Spells {
     pub cause: Vec<usize>,
     /// Whether short spells were merged into what limited most of the time around them.
     pub merged: bool,
+}
+
+/// A pause that is long for this flow (TAPO, section 3).
+#[derive(Serialize, JsonSchema)]
+pub struct StallData {
+    /// Its start.
+    pub from_ns: i64,
+    /// How long it lasted.
+    pub lasted_ns: u64,
+    /// Why, in TAPO's words: `tail-retransmission`.
+    pub cause: &'static str,
+    /// The frame that ended it.
+    pub frame: u64,
 }
 
 /// One cause, over the life of the flow.

@@ -2,9 +2,9 @@
 
 use crate::sample;
 use slowpath_analyses::Label;
-use slowpath_analyses::picture::{Answer, Data, Flight, Mark, Picture, RoundTrip, Sacked};
+use slowpath_analyses::picture::{Answer, Data, Flight, Mark, Packet, Picture, RoundTrip, Sacked};
 use slowpath_analyses::report::FlowReport;
-use slowpath_model::{FlowId, Instant, StreamOffset};
+use slowpath_model::{Flags, FlowId, Instant, StreamOffset};
 use slowpath_views::page::{self, Pictures};
 use slowpath_views::rank::Selection;
 use std::time::Duration;
@@ -15,7 +15,13 @@ fn picture(segments: i64) -> Picture {
     for number in 0..segments {
         let at = Instant::from_nanos(20_000_000 + number * 371_003 % 7_777 + number * 371_000);
         let low = StreamOffset(1 + number * 1448);
-        let data = Data { low, high: low + 1448, label: Label::New };
+        let packet = Packet {
+            frame: number.unsigned_abs() * 2 + 1,
+            flags: if number % 10 == 9 { Flags::ACK | Flags::PSH } else { Flags::ACK },
+            ack: Some(StreamOffset(1)),
+            window: 502,
+        };
+        let data = Data { low, high: low + 1448, label: Label::New, packet: Some(packet) };
         picture.fresh.push(Mark::at(at, data));
         let later = at + Duration::from_millis(20);
         if number % 100 == 7 {
@@ -31,6 +37,8 @@ fn picture(segments: i64) -> Picture {
             window_min: window,
             window_max: window,
             unscaled: number == 0,
+            frame: number.unsigned_abs() * 2 + 2,
+            flags: Flags::ACK,
         };
         picture.answers.push(Mark::at(later, answer));
         let time = Duration::from_micros(20_000 + (number % 13) as u64);
