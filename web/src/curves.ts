@@ -1,11 +1,12 @@
 // Pictures of one value over time: throughput, data in flight with the window above it, RTTs.
 
-import { firstFrom, type Picture } from "./data.ts";
+import type { Comparison, Other } from "./compare.ts";
+import { firstFrom, type Picture, type RoundTrips } from "./data.ts";
 import { colour, type Key } from "./dom.ts";
 import { answerTip } from "./packets.ts";
 import { figure, FONT, type Frame, type Hit, timeOf, xOf, yOf } from "./plot.ts";
 import { bytes, bytesOnAxis, duration, durationOnAxis, instant, rate, rateOnAxis, roundUp } from "./quantity.ts";
-import { Delivered } from "./throughput.ts";
+import { type Delivered, deliveredOf, sentOf } from "./throughput.ts";
 import type { View } from "./view.ts";
 
 const HEIGHT = 150;
@@ -14,12 +15,11 @@ const FEW = 300;
 /** The greatest value lies this far below the upper edge. */
 const ROOM = 1.08;
 
-/** What was sent and what was acknowledged per second, each averaged over at least an RTT. */
-export function throughputPlot(picture: Picture, view: View, file: string): HTMLElement | null {
+/** What was sent and what was delivered per second, each averaged over at least an RTT. */
+export function throughputPlot(picture: Picture, view: View, file: string, comparison: Comparison): HTMLElement | null {
   const { answers, fresh, roundTrips } = picture;
   if (fresh.from.length + answers.from.length < 3) return null;
-  const sent = new Delivered(fresh.from, fresh.to, fresh.low, fresh.high);
-  const acknowledged = new Delivered(answers.from, answers.to, answers.first, answers.ack);
+  const [sent, delivered] = [sentOf(picture), deliveredOf(picture)];
   let shortest = Infinity;
   for (const value of roundTrips.min) shortest = Math.min(shortest, value);
   // Within an RTT data goes in bursts, which say nothing of the rate.
@@ -29,29 +29,37 @@ export function throughputPlot(picture: Picture, view: View, file: string): HTML
     const wide = step();
     return [Math.floor((view.from - view.first) / wide), Math.ceil((view.to - view.first) / wide)];
   };
-  const rateIn = (data: Delivered, bin: number, wide: number): number => {
+  const rateIn = (data: Delivered, bin: number, wide: number, shift = 0): number => {
     const from = view.first + bin * wide;
     // With the last packet, which comes at the very end.
     const to = Math.min(from + wide, view.last + 1);
-    return to > from ? (data.between(from, to) * 8e9) / (to - from) : 0;
+    return to > from ? (data.between(from - shift, to - shift) * 8e9) / (to - from) : 0;
+  };
+  let known: { of: Other; delivered: Delivered } | null = null;
+  const compared = (): { of: Other; delivered: Delivered } | null => {
+    const { other } = comparison;
+    if (other !== known?.of) known = other && { of: other, delivered: deliveredOf(other.picture) };
+    return known;
   };
   const range = (): { low: number; high: number } => {
     const wide = step();
     const [first, last] = bins();
     let most = 1;
     for (let bin = first; bin < last; bin++) {
-      most = Math.max(most, rateIn(acknowledged, bin, wide), rateIn(sent, bin, wide));
+      most = Math.max(most, rateIn(delivered, bin, wide), rateIn(sent, bin, wide));
+      const other = compared();
+      if (other) most = Math.max(most, rateIn(other.delivered, bin, wide, other.of.shift));
     }
     return { low: 0, high: most * ROOM };
   };
   const keys: Key[] = [
-    { colour: "throughput", text: "acknowledged" },
+    { colour: "throughput", text: "delivered: acknowledged or SACKed" },
     { colour: "label-new", text: "sent, without retransmissions", shape: "line" },
   ];
   return figure({
     title: "Throughput", file: `${file}-throughput`, height: HEIGHT, view, range, text: rateOnAxis, keys,
     note: () => {
-      const mean = (acknowledged.between(view.from, view.to + 1) * 8e9) / view.span;
+      const mean = (delivered.between(view.from, view.to + 1) * 8e9) / view.span;
       return `${rate(mean)} on average, drawn over ${duration(step())}`;
     },
     draw: (frame) => {
@@ -61,20 +69,29 @@ export function throughputPlot(picture: Picture, view: View, file: string): HTML
       context.fillStyle = colour("throughput");
       for (let bin = first; bin < last; bin++) {
         const [x0, x1] = [bin, bin + 1].map((one) => Math.round(xOf(frame, view.first + one * wide)));
-        const y = yOf(frame, rateIn(acknowledged, bin, wide));
+        const y = yOf(frame, rateIn(delivered, bin, wide));
         context.fillRect(x0 as number, y, (x1 as number) - (x0 as number), yOf(frame, 0) - y);
       }
+      const line = (data: Delivered, shift: number): void => {
+        context.beginPath();
+        for (let bin = first; bin < last; bin++) {
+          const y = yOf(frame, rateIn(data, bin, wide, shift));
+          if (bin === first) context.moveTo(xOf(frame, view.first + bin * wide), y);
+          else context.lineTo(xOf(frame, view.first + bin * wide), y);
+          context.lineTo(xOf(frame, view.first + (bin + 1) * wide), y);
+        }
+        context.stroke();
+      };
       context.strokeStyle = colour("label-new");
       context.lineWidth = 1.5;
-      context.beginPath();
-      for (let bin = first; bin < last; bin++) {
-        const y = yOf(frame, rateIn(sent, bin, wide));
-        if (bin === first) context.moveTo(xOf(frame, view.first + bin * wide), y);
-        else context.lineTo(xOf(frame, view.first + bin * wide), y);
-        context.lineTo(xOf(frame, view.first + (bin + 1) * wide), y);
-      }
-      context.stroke();
+      line(sent, 0);
+      const other = compared();
+      if (!other) return;
+      context.strokeStyle = colour("other");
+      context.lineWidth = 2;
+      line(other.delivered, other.of.shift);
     },
+    moreKeys: () => otherKey(comparison, "delivered"),
     near: (frame, x) => {
       const wide = step();
       const bin = Math.floor((timeOf(frame, x) - view.first) / wide);
@@ -83,8 +100,9 @@ export function throughputPlot(picture: Picture, view: View, file: string): HTML
         tip: () => ({
           title: `${instant(view.first + bin * wide, view.span)}, for ${duration(wide)}`,
           rows: [
-            ["acknowledged", rate(rateIn(acknowledged, bin, wide))],
+            ["delivered", rate(rateIn(delivered, bin, wide))],
             ["sent", rate(rateIn(sent, bin, wide))],
+            ...otherRow(compared(), (data, shift) => rate(rateIn(data, bin, wide, shift))),
           ],
         }),
       };
@@ -92,8 +110,19 @@ export function throughputPlot(picture: Picture, view: View, file: string): HTML
   });
 }
 
+function otherKey({ other }: Comparison, what: string): Key[] {
+  return other ? [{ colour: "other", text: `${what}, ${other.name}`, shape: "line" }] : [];
+}
+
+function otherRow(
+  compared: { of: Other; delivered: Delivered } | null,
+  text: (data: Delivered, shift: number) => string,
+): [string, string][] {
+  return compared ? [[compared.of.name.slice(0, 40), text(compared.delivered, compared.of.shift)]] : [];
+}
+
 /** RTTs: a dot each, or a line from the shortest to the longest of those merged. */
-export function roundTripPlot(picture: Picture, view: View, file: string): HTMLElement | null {
+export function roundTripPlot(picture: Picture, view: View, file: string, comparison: Comparison): HTMLElement | null {
   const { at, min, max } = picture.roundTrips;
   if (at.length === 0) return null;
   const visible = (): [number, number] => [firstFrom(at, view.from), firstFrom(at, view.to + 1)];
@@ -101,33 +130,23 @@ export function roundTripPlot(picture: Picture, view: View, file: string): HTMLE
     const [start, end] = visible();
     let most = 1e3;
     for (let i = start; i < end; i++) most = Math.max(most, max[i] as number);
+    const { other } = comparison;
+    if (other) {
+      const { at: when, max: theirs } = other.picture.roundTrips;
+      const last = firstFrom(when, view.to + 1 - other.shift);
+      for (let i = firstFrom(when, view.from - other.shift); i < last; i++) most = Math.max(most, theirs[i] as number);
+    }
     return { low: 0, high: most * ROOM };
   };
   return figure({
     title: "RTT, from the place of recording to the receiver and back", file: `${file}-rtt`, height: HEIGHT, view,
     range, text: durationOnAxis, keys: [{ colour: "rtt", text: "RTT" }],
-    note: () => {
-      const [start, end] = visible();
-      if (start >= end) return "";
-      let [least, most] = [Infinity, 0];
-      for (let i = start; i < end; i++) {
-        least = Math.min(least, min[i] as number);
-        most = Math.max(most, max[i] as number);
-      }
-      return `${duration(least)} to ${duration(most)}`;
-    },
     draw: (frame) => {
-      const [start, end] = visible();
-      frame.context.fillStyle = colour("rtt");
-      // Few are drawn larger, so that each is seen.
-      const size = end - start < FEW ? 4 : 2;
-      for (let i = start; i < end; i++) {
-        const x = xOf(frame, at[i] as number);
-        const y = yOf(frame, max[i] as number);
-        const tall = Math.max(size, yOf(frame, min[i] as number) - y);
-        frame.context.fillRect(x - size / 2, y - size / 2, size, tall);
-      }
+      const { other } = comparison;
+      if (other) dots(frame, other.picture.roundTrips, other.shift, "other");
+      dots(frame, picture.roundTrips, 0, "rtt");
     },
+    moreKeys: () => otherKey(comparison, "RTT"),
     near: (frame, x) => {
       const i = nearestIn(at, timeOf(frame, x));
       if (i === null) return null;
@@ -140,6 +159,20 @@ export function roundTripPlot(picture: Picture, view: View, file: string): HTMLE
       };
     },
   });
+}
+
+function dots(frame: Frame, { at, min, max }: RoundTrips, shift: number, name: string): void {
+  const { view, context } = frame;
+  const [start, end] = [firstFrom(at, view.from - shift), firstFrom(at, view.to + 1 - shift)];
+  context.fillStyle = colour(name);
+  // Few are drawn larger, so that each is seen.
+  const size = end - start < FEW ? 4 : 2;
+  for (let i = start; i < end; i++) {
+    const x = xOf(frame, (at[i] as number) + shift);
+    const y = yOf(frame, max[i] as number);
+    const tall = Math.max(size, yOf(frame, min[i] as number) - y);
+    context.fillRect(x - size / 2, y - size / 2, size, tall);
+  }
 }
 
 /** The place of the value nearest to `time`; `null` if there is none. */
@@ -173,20 +206,20 @@ export function flightPlot(picture: Picture, view: View, file: string): HTMLElem
     return { low: 0, high: Math.max(most, Math.min(windows().most, most * 1.6)) * ROOM };
   };
   const keys: Key[] = [
-    { colour: "flight", text: "in flight" },
+    { colour: "flight", text: "sent and not acknowledged" },
     { colour: "window", text: picture.windowKnown ? "receive window" : "receive window, at least", shape: "line" },
   ];
   if (answers.windowMin.some((value) => value === 0)) {
     keys.push({ colour: "zero-window", text: "zero window", shape: "diamond" });
   }
   return figure({
-    title: "Data in flight and the receive window", file: `${file}-in-flight`, height: HEIGHT, view, range,
+    title: "Data not acknowledged yet, and the receive window", file: `${file}-in-flight`, height: HEIGHT, view, range,
     text: bytesOnAxis, binary: true, keys, top: 12,
     note: () => {
       const [start, end] = visible();
       let most = 0;
       for (let i = start; i < end; i++) most = Math.max(most, flights.most[i] as number);
-      return `at most ${bytes(most)} in flight`;
+      return `at most ${bytes(most)}, with what is SACKed or lost`;
     },
     draw: (frame) => {
       const { context } = frame;
@@ -208,7 +241,7 @@ export function flightPlot(picture: Picture, view: View, file: string): HTMLElem
       const time = timeOf(frame, x);
       const i = Math.min(firstFrom(flights.at, time), flights.at.length - 1);
       const answer = firstFrom(answers.from, time + 1) - 1;
-      const rows: [string, string][] = [["in flight", bytes(flights.most[i] as number)]];
+      const rows: [string, string][] = [["not acknowledged", bytes(flights.most[i] as number)]];
       if (answer >= 0) {
         const known = answerTip(answers, answer, view.span, picture.windowKnown).rows;
         rows.push(...known.filter(([name]) => ["window", "frame", "first frame"].includes(name)));

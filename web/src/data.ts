@@ -328,7 +328,7 @@ export function named(page: Page, cause: number): string {
 }
 
 /** The first place in the sorted `times` that is not before `time`. */
-export function firstFrom(times: Float64Array, time: number): number {
+export function firstFrom(times: ArrayLike<number>, time: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {

@@ -1,6 +1,7 @@
 // One flow: headline, limits, pictures, findings with evidence and advice, what cannot be told.
 
 import { flightPlot, roundTripPlot, throughputPlot } from "./curves.ts";
+import { Comparison, compareWith } from "./compare.ts";
 import { type Advice, type Finding, type Flow, named, type Page, spellsOf, unpack, unpackQueueing } from "./data.ts";
 import { button, el } from "./dom.ts";
 import { eventsPlot, finest } from "./events.ts";
@@ -83,15 +84,16 @@ function pictures(page: Page, flow: Flow, view: View): (HTMLElement | null)[] {
   view.finest = finest(picture);
   const queueing = flow.queueing === null ? null : unpackQueueing(flow.queueing);
   const file = `flow-${flow.flow}`;
+  const comparison = new Comparison(flow, view);
   const section = el(
     "section",
     { class: "pictures", "aria-label": "Pictures over time" },
-    controls(view),
-    throughputPlot(picture, view, file),
-    sequencePlot(page, picture, spellsOf(flow), view, file),
+    controls(view, compareWith(page, flow, comparison)),
+    throughputPlot(picture, view, file, comparison),
+    sequencePlot(page, picture, spellsOf(flow), view, file, comparison),
     eventsPlot(page, flow, picture, queueing, view, file),
     flightPlot(picture, view, file),
-    roundTripPlot(picture, view, file),
+    roundTripPlot(picture, view, file, comparison),
     queueing === null ? null : queueingPlot(queueing, view, file),
     picture.merged > 0
       ? el("p", { class: "faint" }, "There were more packets than fit: neighbours of the same kind are drawn as one.")
@@ -102,7 +104,7 @@ function pictures(page: Page, flow: Flow, view: View): (HTMLElement | null)[] {
 }
 
 /** The buttons that move all pictures, and what is shown. */
-function controls(view: View): HTMLElement {
+function controls(view: View, compare: HTMLElement): HTMLElement {
   const shown = el("span", { class: "shown-span", role: "status" });
   const all = button("All", "Show all", () => view.reset());
   const tell = (): void => {
@@ -130,6 +132,7 @@ function controls(view: View): HTMLElement {
     button("−", "Zoom out", () => view.zoom(2)),
     all,
     shown,
+    compare,
     el("span", { class: "drag", role: "group", "aria-label": "What a drag does" }, move, box),
     help(),
   );

@@ -61,6 +61,8 @@ export interface Picture {
   over?: (frame: Frame) => void;
   near: (frame: Frame, x: number, y: number) => Hit | null;
   keys: Key[];
+  /** Keys of what is drawn at times only, such as a flow to compare with. */
+  moreKeys?: () => Key[];
   /** A fact of what is in sight, next to the title. */
   note?: () => string;
   top?: number;
@@ -84,6 +86,7 @@ export function figure(picture: Picture): HTMLElement {
   const scale = picture.text ? view.scale() : null;
   let frame: Frame | null = null;
   const note = el("span", { class: "note" });
+  const legend = legendOf(picture.keys);
   const render = (context: Pen, width: number, tall: number): Frame => {
     const { low, high } = scale?.chosen ?? picture.range();
     const place: Frame = {
@@ -102,6 +105,8 @@ export function figure(picture: Picture): HTMLElement {
     clear(context, width, tall);
     frame = render(context, width, tall);
     if (picture.note) note.textContent = picture.note();
+    const keys = [...picture.keys, ...(picture.moreKeys?.() ?? [])];
+    if (keys.length !== legend.childElementCount) legend.replaceChildren(...legendOf(keys).children);
   });
   view.onChange(plot.redraw);
 
@@ -146,7 +151,7 @@ export function figure(picture: Picture): HTMLElement {
   const all = el(
     "figure",
     {},
-    el("figcaption", {}, el("span", { class: "title" }, title), note, legendOf(picture.keys), save),
+    el("figcaption", {}, el("span", { class: "title" }, title), note, legend, save),
     el("div", { class: "plot" }, element, cursor, box, tip),
   );
   pointers.set(all, point);

@@ -30,14 +30,14 @@ export function saveButtons(picture: Picture, render: Render, width: () => numbe
 }
 
 export function asSvg(picture: Picture, render: Render, width: number): string {
-  const lines = legendLines(picture.keys, width);
+  const lines = legendLines(keysOf(picture), width);
   const pen = new SvgPen(width, heightOf(picture, lines), picture.title);
   compose(pen, picture, render, width, lines);
   return pen.text();
 }
 
 function asPng(picture: Picture, render: Render, width: number): HTMLCanvasElement {
-  const lines = legendLines(picture.keys, width);
+  const lines = legendLines(keysOf(picture), width);
   const element = el("canvas", {
     width: String(width * DOTS), height: String(heightOf(picture, lines) * DOTS),
   });
@@ -47,6 +47,10 @@ function asPng(picture: Picture, render: Render, width: number): HTMLCanvasEleme
     compose(context, picture, render, width, lines);
   }
   return element;
+}
+
+function keysOf(picture: Picture): Key[] {
+  return [...picture.keys, ...(picture.moreKeys?.() ?? [])];
 }
 
 function heightOf(picture: Picture, lines: Key[][]): number {

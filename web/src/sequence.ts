@@ -1,19 +1,20 @@
 // The time–sequence picture: data, the ACK line, the window's edge, SACK blocks, what was retransmitted.
 
+import type { Comparison } from "./compare.ts";
 import { windowLabel, zeroWindows } from "./curves.ts";
 import { firstFrom, type Page, type Picture, type Spell, type Strokes } from "./data.ts";
 import { colour, type Key } from "./dom.ts";
 import { answerTip, labelOf, strokeTip } from "./packets.ts";
 import { figure, type Frame, type Hit, NEAR, strip, timeOf, type Tip, xOf, yOf } from "./plot.ts";
 import { bytes, bytesOnAxis } from "./quantity.ts";
-import type { View } from "./view.ts";
+import { View } from "./view.ts";
 
 const HEIGHT = 420;
 const TOP = 16;
 /** More marks than this in sight are drawn small. */
 const FEW = 300;
 
-export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view: View, file: string): HTMLElement {
+export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view: View, file: string, comparison: Comparison): HTMLElement {
   const inColour = (label: number): string => colour(`label-${page.labels[label] ?? "new"}`);
   return figure({
     title: "Time and sequence", file: `${file}-sequence`, height: HEIGHT, view, top: TOP,
@@ -23,12 +24,18 @@ export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view
       windowEdge(frame, picture);
       drawStrokes(frame, picture.fresh, () => colour("label-new"), 1);
       sackMarks(frame, picture);
-      ackLine(frame, picture);
+      ackLine(frame, picture, "ack", 1.5);
       const { again } = picture;
       const many = firstFrom(again.from, view.to) - firstFrom(again.from, view.from) > FEW;
       // Many in a small place would hide the data that they are a small part of: the events below show how many.
       drawStrokes(frame, again, inColour, many ? 0.5 : 2);
       zeroWindows(frame, picture, (i) => picture.answers.ack[i] as number);
+      const { other } = comparison;
+      if (other) ackLine(shifted(frame, other.shift), other.picture, "other", 2);
+    },
+    moreKeys: () => {
+      const { other } = comparison;
+      return other ? [{ colour: "other", text: `acknowledged, ${other.name}`, shape: "line" }] : [];
     },
     over: (frame) => {
       const { left, right } = frame;
@@ -181,9 +188,17 @@ function steps(frame: Frame, picture: Picture, above: (i: number) => number): vo
   context.stroke();
 }
 
-function ackLine(frame: Frame, picture: Picture): void {
-  frame.context.strokeStyle = colour("ack");
-  frame.context.lineWidth = 1.5;
+/** `frame`, for marks whose times are to be moved by `shift`. */
+function shifted(frame: Frame, shift: number): Frame {
+  const view = new View(frame.view.first - shift, frame.view.last - shift);
+  view.from = frame.view.from - shift;
+  view.to = frame.view.to - shift;
+  return { ...frame, view };
+}
+
+function ackLine(frame: Frame, picture: Picture, name: string, wide: number): void {
+  frame.context.strokeStyle = colour(name);
+  frame.context.lineWidth = wide;
   steps(frame, picture, () => 0);
 }
 

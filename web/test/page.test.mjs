@@ -114,7 +114,7 @@ test("the slowest flow is shown with its verdict", { skip }, async () => {
 test("every picture is drawn", { skip }, async () => {
   const titles = await browser.run("[...document.querySelectorAll('figure .title')].map((one) => one.textContent)");
   assert.deepEqual(titles, [
-    "Throughput", "Time and sequence", "Events", "Data in flight and the receive window",
+    "Throughput", "Time and sequence", "Events", "Data not acknowledged yet, and the receive window",
     "RTT, from the place of recording to the receiver and back", "Queueing on the way to the receiver",
   ]);
   for (const selector of [".bar canvas", ...titles.map((_, nth) => figure(nth))]) {
@@ -248,8 +248,8 @@ test("what is under the pointer is told, with frame, flags, ack and window", { s
   assert.match(told.replaceAll("\n", " "), /(new data|ACK).*frame [\d,]+.*flags ACK/);
   assert.match(told.replaceAll("\n", " "), /ack [\d,]+.*window 6[\d.]+ KiB/);
   await key("0");
-  assert.match(await tip(figure(0)), /acknowledged\s+31\.\d Mbit\/s/);
-  assert.match(await tip(figure(3)), /in flight\s+63\.6 KiB[^]*window\s+64 KiB/);
+  assert.match(await tip(figure(0)), /delivered\s+31\.\d Mbit\/s/);
+  assert.match(await tip(figure(3)), /not acknowledged\s+63\.6 KiB[^]*window\s+64 KiB/);
   assert.match(await tip(figure(4)), /RTT\s+20 ms/);
   const cursors = await browser.run("[...document.querySelectorAll('.cursor')].filter((one) => !one.hidden).length");
   assert.equal(cursors, 6, "a line at that time in all pictures");
@@ -285,6 +285,38 @@ test("a cause is explained in place, as text", { skip }, async () => {
   assert.match(page, /<ol><li>Let it <strong>grow<\/strong>\.<\/li><li>Measure\.<\/li><\/ol>/);
   assert.match(page, /<td>&lt;img.*<pre><code>rate = window \/ RTT/);
   assert.doesNotMatch(page, /<a|<img|javascript/);
+});
+
+test("another flow, or one of another page, is drawn over this one", { skip }, async () => {
+  const select = "document.querySelector('[aria-label=\"Compare with\"]')";
+  const pick = async (value) => {
+    await browser.run(`${select}.value = ${JSON.stringify(value)}, ${select}.dispatchEvent(new Event("change"))`);
+    await frame();
+  };
+  const alone = [await ink(figure(0)), await ink(PLOT), await ink(figure(4))];
+  await pick("0");
+  const both = [await ink(figure(0)), await ink(PLOT), await ink(figure(4))];
+  alone.forEach((one, i) => assert.notEqual(both[i].sum, one.sum));
+  const keys = (nth) => browser.run(`document.querySelectorAll("figure")[${nth}].querySelector(".legend").textContent`);
+  assert.match(await keys(0), /delivered, flow 2$/);
+  assert.match(await svg(figure(0)), />delivered, flow 2</);
+  await pick("-1");
+  assert.equal((await ink(PLOT)).sum, alone[1].sum);
+  assert.doesNotMatch(await keys(0), /flow 2/);
+  const load = async (text) => {
+    const other = join(folder, "other.html");
+    writeFileSync(other, text);
+    const { root } = await browser.send("DOM.getDocument");
+    const { nodeId } = await browser.send("DOM.querySelector", { nodeId: root.nodeId, selector: ".compare input" });
+    await browser.send("DOM.setFileInputFiles", { nodeId, files: [other] });
+    for (let i = 0; i < 40; i++) await frame();
+  };
+  await load("<p>no page</p>");
+  assert.equal(await browser.run("document.querySelector('.compare .caution').textContent"), "other.html: is no page of slowpath");
+  await load(samplePage(4000));
+  assert.match(await keys(1), /acknowledged, <img src=x.*, flow 1$/);
+  assert.notEqual((await ink(PLOT)).sum, alone[1].sum);
+  await pick("-1");
 });
 
 test("a picture is saved as SVG and as PNG", { skip }, async () => {

@@ -81,6 +81,14 @@ impl Ranking {
     }
 }
 
+/// A page shows more flows in full than a terminal, since one need not scroll past them.
+const FLOWS_ON_PAGE: usize = 50;
+
+/// How many flows a page shows in full where a terminal shows `top`.
+pub fn on_page(top: Option<usize>) -> Option<usize> {
+    Some(top.unwrap_or(0).max(FLOWS_ON_PAGE))
+}
+
 /// How many reports are kept.
 fn kept(top: Option<usize>) -> usize {
     top.unwrap_or(SLOWEST)
@@ -111,10 +119,14 @@ impl Ranker {
         Self { names, ..self }
     }
 
-    /// Keeps a line for each selected flow, if `asked`.
+    /// Also keeps what a page shows, if one is `asked` for: more flows in full, and a line for each selected flow.
     #[must_use]
-    pub fn with_lines(self, asked: bool) -> Self {
-        Self { lines: asked.then(Vec::new), ..self }
+    pub fn with_page(mut self, asked: bool) -> Self {
+        if asked {
+            self.lines = Some(Vec::new());
+            self.selection.top = on_page(self.selection.top);
+        }
+        self
     }
 
     /// Adds a flow.

@@ -278,5 +278,20 @@ impl Labels for Pictures {
     }
 }
 
+/// Pictures where they are wanted.
+impl Labels for Option<Pictures> {
+    fn judged(&mut self, flow: FlowId, event: &Event, judged: Judged) {
+        if let Some(pictures) = self {
+            pictures.judged(flow, event, judged);
+        }
+    }
+
+    fn found_spurious(&mut self, flow: FlowId, from: End, spurious: &SpuriousRetransmission) {
+        if let Some(pictures) = self {
+            pictures.found_spurious(flow, from, spurious);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -47,7 +47,7 @@ pub struct Diagnose {
     /// slowpath/summary/1)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the verdict, the limits over time and a time–sequence plot as one HTML page
+    /// Also write the verdict, all flows and plots over time as one HTML page, which needs no network
     #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// Replace addresses as `slowpath anonymize` does, with a random key or the one in the file, and leave other names out
@@ -56,9 +56,6 @@ pub struct Diagnose {
     #[command(flatten)]
     pub(crate) force: Force,
 }
-
-/// A page shows more flows in full than a terminal, since one need not scroll past them.
-const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let output = args.html.as_deref().or(args.live.raw.as_deref());

@@ -2,7 +2,6 @@
 
 use super::Diagnose;
 use crate::console::Console;
-use crate::diagnose::FLOWS_ON_PAGE;
 use crate::recording::{self, Read};
 use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
@@ -47,19 +46,10 @@ pub fn observe(
     Ok(Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures })
 }
 
-/// How many flows a page shows in full.
-pub fn on_page(args: &Diagnose) -> Option<usize> {
-    Some(args.top.unwrap_or(0).max(FLOWS_ON_PAGE))
-}
-
 /// What puts the flows in order, and keeps those that are shown in full.
 pub fn ranker(args: &Diagnose) -> anyhow::Result<Ranker> {
-    let top = match (args.json, &args.html) {
-        (true, _) => Some(usize::MAX),
-        (false, Some(_)) => on_page(args),
-        (false, None) => args.top,
-    };
+    let top = if args.json { Some(usize::MAX) } else { args.top };
     let names = args.anonymize.as_ref().map(|key_file| anonymize::names(key_file.as_deref())).transpose()?;
     let ranker = Ranker::new(args.choice.selection(top, args.by)).with_names(names);
-    Ok(ranker.with_lines(args.html.is_some()))
+    Ok(ranker.with_page(args.html.is_some()))
 }

@@ -81,7 +81,8 @@ fn recording(recording: &Recording) -> RecordingText {
 /// The recordings' names without their folders; with them where the names alone would not tell them apart.
 pub(super) fn title(diagnosis: &Diagnosis<'_>) -> String {
     let names: Vec<_> = diagnosis.recordings.iter().map(words::recording_name).collect();
-    let short = |name: &&str| name.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(name).to_owned();
+    let short =
+        |name: &&str| name.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(name).to_owned();
     let mut shown: Vec<_> = names.iter().map(short).collect();
     shown.dedup();
     if shown.len() < names.len() {

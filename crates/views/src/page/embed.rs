@@ -1,10 +1,11 @@
 //! Writes the page as a self-contained file.
 
 use super::build::{Pictures, page};
-use crate::diagnosis::Diagnosis;
 use crate::chart::escaped;
+use crate::diagnosis::Diagnosis;
 use crate::json;
-use slowpath_analyses::picture::MOST_MARKS;
+use slowpath_analyses::picture::{self, MOST_MARKS};
+use slowpath_analyses::report::FlowReport;
 use std::io;
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
@@ -61,6 +62,18 @@ pub fn write(
         let fitting = most_marks * most_bytes / text.len() * 7 / 8;
         most_marks = fitting.clamp(LEAST_MARKS, most_marks / 2);
     }
+}
+
+/// The page of the flows whose plots are `kept`.
+///
+/// # Errors
+///
+/// If even the least detail does not make it small enough.
+pub fn of_pictures(diagnosis: &Diagnosis<'_>, kept: &picture::Pictures) -> io::Result<Vec<u8>> {
+    let draw = |flow: &FlowReport| kept.picture(flow.id, flow.sender);
+    let mut page = Vec::new();
+    write(diagnosis, &Pictures { of: &draw, dropped: kept.dropped() }, &mut page)?;
+    Ok(page)
 }
 
 /// Inserts `data` and the script into the template. Parts are inserted from last to first, so that a placeholder is

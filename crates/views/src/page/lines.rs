@@ -113,7 +113,10 @@ impl FlowLines {
                 .iter()
                 .map(|line| line.main.and_then(|(cause, _)| i64::try_from(place(cause)).ok()).unwrap_or(-1))
                 .collect(),
-            share: lines.iter().map(|line| line.main.map_or(0, |(_, share)| (share * 100.0).round() as u8)).collect(),
+            share: lines
+                .iter()
+                .map(|line| line.main.map_or(0, |(_, share)| (share * 100.0).round() as u8))
+                .collect(),
         }
     }
 }

@@ -13,7 +13,7 @@ mod picture;
 mod queueing;
 
 pub use build::{Pictures, page};
-pub use embed::{PageSize, STYLE, write};
+pub use embed::{PageSize, STYLE, of_pictures, write};
 pub use lines::{FlowLines, Line, MOST_LINES};
 pub use picture::PictureData;
 pub use queueing::QueueingData;

@@ -169,7 +169,9 @@ impl Packets {
         };
         let mut ack = 0;
         Self {
-            frame_delta: deltas(packets().map(|packet| packet.map_or(0, |packet| packet.frame.cast_signed()))),
+            frame_delta: deltas(
+                packets().map(|packet| packet.map_or(0, |packet| packet.frame.cast_signed())),
+            ),
             flags: unless_all(ACK, packets().map(|packet| packet.map_or(ACK, |packet| packet.flags.0))),
             ack_delta: deltas(packets().map(|packet| {
                 ack = packet.and_then(|packet| packet.ack).map_or(ack, |ack| ack.0);

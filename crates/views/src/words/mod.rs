@@ -6,7 +6,8 @@ mod way;
 
 pub use evidence::{evidence, vantage_evidence};
 pub use recording::{
-    diagnose_command, no_such_flow, recording_facts, recording_name, show_command, show_other_command, skipped, warnings, without_tcp,
+    diagnose_command, no_such_flow, recording_facts, recording_name, show_command, show_other_command,
+    skipped, warnings, without_tcp,
 };
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
