@@ -77,6 +77,8 @@ function capital(text: string): string {
 
 function pictures(page: Page, flow: Flow, view: View): (HTMLElement | null)[] {
   if (flow.picture === null) {
+    // Where no packets were seen, as on a watched host, there is none to miss.
+    if (page.labels.length === 0) return [];
     const reason = flow.findings.length === 0 ? "There was no data to draw." : "No picture of this flow was kept.";
     return [el("p", { class: "faint" }, reason)];
   }

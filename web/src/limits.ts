@@ -8,6 +8,8 @@ import type { View } from "./view.ts";
 
 const BAR = 30;
 const HEIGHT = BAR + 26;
+/** Of time without a cause. */
+const NOTHING = "not limited, or not seen";
 
 /** `find` goes to what is said of a cause; `null` if nothing is. */
 export function limitsBar(
@@ -113,7 +115,7 @@ export function limitsBar(
 }
 
 function limitOf(page: Page, spell: Spell): string {
-  return page.limits[page.causes[spell.cause]?.limit ?? -1]?.slug ?? "unknown";
+  return page.limits[page.causes[spell.cause]?.limit ?? -1]?.slug ?? "none";
 }
 
 function spellTip(page: Page, flow: Flow, spell: Spell): Tip {
@@ -121,7 +123,7 @@ function spellTip(page: Page, flow: Flow, spell: Spell): Tip {
   const span = spell.to - spell.from;
   const rows: [string, string][] = [["from", instant(spell.from, span)], ["for", duration(span)]];
   if (finding) rows.push(["in all", finding.amount]);
-  return { title: named(page, spell.cause), rows };
+  return { title: spell.cause < 0 ? NOTHING : named(page, spell.cause), rows };
 }
 
 /** One entry per limit that occurs, most time first. */
@@ -129,7 +131,7 @@ function legend(page: Page, spells: Spell[]): HTMLElement {
   const times = new Map<number, number>();
   let whole = 0;
   for (const spell of spells) {
-    const limit = page.causes[spell.cause]?.limit ?? 0;
+    const limit = page.causes[spell.cause]?.limit ?? -1;
     times.set(limit, (times.get(limit) ?? 0) + spell.to - spell.from);
     whole += spell.to - spell.from;
   }
@@ -138,7 +140,7 @@ function legend(page: Page, spells: Spell[]): HTMLElement {
     "ul",
     { class: "legend" },
     ...entries.map(([limit, time]) => {
-      const { slug, title } = page.limits[limit] ?? { slug: "unknown", title: "unknown" };
+      const { slug, title } = page.limits[limit] ?? { slug: "none", title: NOTHING };
       const part = (time / whole) * 100;
       const share = part < 0.95 ? "< 1 %" : part > 99.05 && part < 99.95 ? "> 99 %" : `${part.toFixed(0)} %`;
       return el("li", {}, el("span", { class: "key", style: `--key:var(--limit-${slug})` }), `${title} ${share}`);

@@ -263,10 +263,12 @@ function clip(frame: Frame): void {
 
 /** The colour of a cause: that of its limit. */
 export function causeColour(page: Page, cause: number): string {
-  const limit = page.causes[cause]?.limit ?? 0;
-  return colour(`limit-${page.limits[limit]?.slug ?? "unknown"}`);
+  const limit = page.causes[cause]?.limit ?? -1;
+  return colour(`limit-${page.limits[limit]?.slug ?? "none"}`);
 }
 
+/** No spell, not even one without a cause. */
+const EMPTY = -2;
 /** Spells narrower than this are drawn as one with their neighbours. */
 const CELL = 3;
 
@@ -282,7 +284,7 @@ export function runsOf(
   const cells = Math.max(1, Math.ceil(area.width / CELL));
   const times = new Map<number, Float64Array>();
   const most = new Float64Array(cells);
-  const shown = new Int32Array(cells).fill(-1);
+  const shown = new Int32Array(cells).fill(EMPTY);
   for (const spell of spells) {
     const x0 = ((spell.from - area.from) * scale) / CELL;
     const x1 = ((spell.to - area.from) * scale) / CELL;
@@ -305,7 +307,7 @@ export function runsOf(
     let end = cell + 1;
     while (end < cells && shown[end] === cause) end++;
     const x = cell * CELL;
-    if (cause >= 0) runs.push({ x, width: Math.min(end * CELL, area.width) - x, cause });
+    if (cause !== EMPTY) runs.push({ x, width: Math.min(end * CELL, area.width) - x, cause });
     cell = end;
   }
   return runs;

@@ -453,6 +453,20 @@ test("100,000 flows are searched, sorted and grouped", { skip }, async () => {
   assert.deepEqual(problems, []);
 });
 
+test("a watched host's connections have no pictures, and time that nothing limited", { skip }, async () => {
+  const watched = samplePage(0, 1)
+    .replace(/"labels":\[[^\]]*\]/, '"labels":[]')
+    .replace('"cause":[0,1],"merged":false', '"cause":[-1,1],"merged":false');
+  writeFileSync(page, watched);
+  await browser.open(`file://${page}`);
+  await frame();
+  const text = await browser.run("document.querySelector('article').innerText");
+  assert.match(text, /receive window 90 %\s+not limited, or not seen 10 %/);
+  assert.doesNotMatch(text, /No picture|no data to draw/);
+  assert.ok((await ink(".bar canvas")).colours > 3);
+  assert.deepEqual(problems, []);
+});
+
 test("one flow has no list", { skip }, async () => {
   writeFileSync(page, samplePage(300, 1));
   await browser.open(`file://${page}`);

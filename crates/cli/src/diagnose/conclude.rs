@@ -84,6 +84,9 @@ fn tell(
 pub fn present(mut watched: Watched, args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let (choice, look) = (&args.choice, console.look());
     watched.choose(choice.flow, choice.min_bytes, choice.filter.as_ref());
+    if let Some(path) = &args.html {
+        args.force.write(path, live::html(&watched)?)?;
+    }
     if args.summary {
         let summary = Summary::of_watched(&watched, choice.selection(None, args.by));
         let text = |out: &mut _| live::print_summary(&watched, &summary, args.top, &look, out);

@@ -58,16 +58,17 @@ pub struct Diagnose {
 }
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
-    let output = args.html.as_deref().or(args.live.raw.as_deref());
-    args.force.check(output, &args.files, "--html or --raw")?;
+    let outputs = [args.html.as_deref(), args.live.raw.as_deref()];
+    args.force.goes_with(outputs != [None; 2], "--html or --raw")?;
+    outputs.iter().flatten().try_for_each(|output| args.force.check(Some(output), &args.files, ""))?;
     if args.live.live {
         return present(live::watch(&args.live, args.force, console)?, args, console);
     }
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
-        let may = args.html.is_none() && args.vantage.is_none() && args.anonymize.is_none();
-        let not = "--html, --vantage and --anonymize do not go with it";
+        let may = args.vantage.is_none() && args.anonymize.is_none();
+        let not = "--vantage and --anonymize do not go with it";
         anyhow::ensure!(may, "{}: has no packets: {not}", one.display());
         return present(watched, args, console);
     }

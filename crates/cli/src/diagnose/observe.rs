@@ -28,21 +28,11 @@ pub fn observe(
     console: &Console,
     each: impl FnMut(FlowReport),
 ) -> anyhow::Result<Seen> {
-    let (read, not_kept, pictures) = match &args.html {
-        None => {
-            let fresh = || Analysis::new(options);
-            let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
-            (read, analysis.finish_each(each).0, None)
-        }
-        Some(_) => {
-            let only = args.choice.flow.map(|flow| [flow].into());
-            let wanted = PictureOptions { only, ..PictureOptions::default() };
-            let fresh = || Analysis::with_labels(options, Pictures::new(wanted.clone()));
-            let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
-            let (not_kept, pictures) = analysis.finish_each(each);
-            (read, not_kept, Some(pictures))
-        }
-    };
+    let only = args.choice.flow.map(|flow| [flow].into());
+    let wanted = args.html.is_some().then(|| PictureOptions { only, ..PictureOptions::default() });
+    let fresh = || Analysis::with_labels(options, wanted.clone().map(Pictures::new));
+    let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
+    let (not_kept, pictures) = analysis.finish_each(each);
     Ok(Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures })
 }
 

@@ -2,7 +2,9 @@
 
 use super::picture::PictureData;
 use super::queueing::QueueingData;
-use super::{CauseName, FindingData, FlowData, FlowLines, LimitName, Page, RecordingText, Spells, StallData};
+use super::{
+    CauseName, FindingData, FlowData, FlowLines, LimitName, Page, RecordingText, SCHEMA, Spells, StallData,
+};
 use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash};
@@ -49,16 +51,16 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
     remark(thinned, "drawn with less detail, to keep this page small: --flow N draws one in full.");
     remarks.extend(words::clocks(diagnosis));
     Page {
-        schema: "slowpath/page/1",
+        schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         title: title(diagnosis),
         command: words::diagnose_command(diagnosis),
         recordings: diagnosis.recordings.iter().map(recording).collect(),
-        limits: Limit::ALL
-            .iter()
-            .map(|limit| LimitName { slug: limit.slug(), title: limit.title() })
-            .collect(),
-        causes: Cause::ALL.iter().map(|cause| cause_name(*cause, &ranking.full)).collect(),
+        limits: limits(),
+        causes: causes(|cause| {
+            let has = |flow: &FlowReport| flow.main().findings.iter().any(|finding| finding.cause == cause);
+            ranking.full.iter().any(has)
+        }),
         labels: Label::ALL.iter().map(|label| label.slug()).collect(),
         flow_count: ranking.flows,
         flows,
@@ -91,15 +93,24 @@ pub(super) fn title(diagnosis: &Diagnosis<'_>) -> String {
     shown::line(&shown.join(" and ")).into_owned()
 }
 
-fn cause_name(cause: Cause, shown: &[FlowReport]) -> CauseName {
-    let limit = Limit::ALL.iter().position(|limit| *limit == cause.limit()).unwrap_or(0);
-    let is_shown = shown.iter().any(|flow| flow.main().findings.iter().any(|finding| finding.cause == cause));
-    let page = is_shown.then(|| handbook_text(cause));
-    CauseName { name: cause.to_string(), limit, title: cause.title(), page }
+/// The limits, in the order of tables.
+pub(crate) fn limits() -> Vec<LimitName> {
+    Limit::ALL.iter().map(|limit| LimitName { slug: limit.slug(), title: limit.title() }).collect()
 }
 
-pub(super) fn place(cause: Cause) -> usize {
-    Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0)
+/// The causes, with the handbook's pages of those that are shown.
+pub(crate) fn causes(is_shown: impl Fn(Cause) -> bool) -> Vec<CauseName> {
+    let of = |cause: &Cause| {
+        let limit = Limit::ALL.iter().position(|limit| *limit == cause.limit()).unwrap_or(0);
+        let page = is_shown(*cause).then(|| handbook_text(*cause));
+        CauseName { name: cause.to_string(), limit, title: cause.title(), page }
+    };
+    Cause::ALL.iter().map(of).collect()
+}
+
+/// A cause's place among [`causes`].
+pub(crate) fn place(cause: Cause) -> i64 {
+    Cause::ALL.iter().zip(0..).find(|(other, _)| **other == cause).map_or(-1, |(_, place)| place)
 }
 
 fn flow_data(
@@ -188,13 +199,13 @@ fn merge(spells: &[Spell], first: Instant, last: Instant, parts: usize) -> Vec<S
     merged
 }
 
-fn measures(flow: &FlowReport) -> Vec<(&'static str, String)> {
+fn measures(flow: &FlowReport) -> Vec<(String, String)> {
     let sent = &flow.main().measures;
     let answered = &flow.directions[(!flow.sender).index()].measures;
     let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
     let rtt = if sent.rtt_by_ack.count > 0 { sent.rtt_by_ack } else { sent.rtt_by_timestamp };
     let mut labels = sent.labels;
-    vec![
+    let measures = [
         ("data", sent.unique_bytes.to_string()),
         ("goodput", sent.goodput.map_or_else(|| "-".to_owned(), |rate| rate.to_string())),
         ("data segments", count(sent.data_packets)),
@@ -206,7 +217,8 @@ fn measures(flow: &FlowReport) -> Vec<(&'static str, String)> {
         ("largest window", known(answered.window.max)),
         ("window closed for", duration(answered.window.zero_time)),
         ("retransmission timeouts", count(sent.timeouts)),
-    ]
+    ];
+    measures.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
 #[cfg(test)]

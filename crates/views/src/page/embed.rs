@@ -1,5 +1,6 @@
 //! Writes the page as a self-contained file.
 
+use super::Page;
 use super::build::{Pictures, page};
 use crate::chart::escaped;
 use crate::diagnosis::Diagnosis;
@@ -44,9 +45,7 @@ pub fn write(
     let most_bytes = MOST_BYTES + diagnosis.ranking.lines.len() * BYTES_OF_A_LINE;
     loop {
         let page = page(diagnosis, pictures, most_marks);
-        let mut data = Vec::new();
-        json::write_line(&page, &mut data)?;
-        let text = embed(&page.title, String::from_utf8_lossy(&data).trim_end());
+        let text = html(&page)?;
         if text.len() <= most_bytes {
             out.write_all(text.as_bytes())?;
             return Ok(PageSize { bytes: text.len(), most_marks });
@@ -74,6 +73,13 @@ pub fn of_pictures(diagnosis: &Diagnosis<'_>, kept: &picture::Pictures) -> io::R
     let mut page = Vec::new();
     write(diagnosis, &Pictures { of: &draw, dropped: kept.dropped() }, &mut page)?;
     Ok(page)
+}
+
+/// The page with this data.
+pub(crate) fn html(page: &Page) -> io::Result<String> {
+    let mut data = Vec::new();
+    json::write_line(page, &mut data)?;
+    Ok(embed(&page.title, String::from_utf8_lossy(&data).trim_end()))
 }
 
 /// Inserts `data` and the script into the template. Parts are inserted from last to first, so that a placeholder is

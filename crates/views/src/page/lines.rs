@@ -18,15 +18,15 @@ pub const MOST_LINES: usize = 200_000;
 /// What the list says of a flow.
 #[derive(Clone, Debug)]
 pub struct Line {
-    id: FlowId,
-    key: FlowKey,
-    sender: End,
-    bytes: Bytes,
-    first: Instant,
-    lasted: Duration,
-    lost: Duration,
-    retransmitted: u64,
-    main: Option<(Cause, f64)>,
+    pub(crate) id: FlowId,
+    pub(crate) key: FlowKey,
+    pub(crate) sender: End,
+    pub(crate) bytes: Bytes,
+    pub(crate) first: Instant,
+    pub(crate) lasted: Duration,
+    pub(crate) lost: Duration,
+    pub(crate) retransmitted: u64,
+    pub(crate) main: Option<(Cause, f64)>,
 }
 
 impl Line {
@@ -86,7 +86,7 @@ pub struct FlowLines {
 }
 
 impl FlowLines {
-    pub(super) fn of(lines: &[Line]) -> Self {
+    pub(crate) fn of(lines: &[Line]) -> Self {
         let mut lines: Vec<&Line> = lines.iter().collect();
         lines.sort_by_key(|line| line.rank());
         let mut hosts = Hosts::default();
@@ -109,10 +109,7 @@ impl FlowLines {
             lasted_us: lines.iter().map(|line| nanos(line.lasted) / 1000).collect(),
             lost_us: lines.iter().map(|line| nanos(line.lost) / 1000).collect(),
             retransmitted: retransmitted.iter().any(|number| *number > 0).then_some(retransmitted),
-            cause: lines
-                .iter()
-                .map(|line| line.main.and_then(|(cause, _)| i64::try_from(place(cause)).ok()).unwrap_or(-1))
-                .collect(),
+            cause: lines.iter().map(|line| line.main.map_or(-1, |(cause, _)| place(cause))).collect(),
             share: lines
                 .iter()
                 .map(|line| line.main.map_or(0, |(_, share)| (share * 100.0).round() as u8))

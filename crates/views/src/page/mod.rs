@@ -13,6 +13,8 @@ mod picture;
 mod queueing;
 
 pub use build::{Pictures, page};
+pub(crate) use build::{causes, limits, place};
+pub(crate) use embed::html;
 pub use embed::{PageSize, STYLE, of_pictures, write};
 pub use lines::{FlowLines, Line, MOST_LINES};
 pub use picture::PictureData;
@@ -21,6 +23,9 @@ pub use queueing::QueueingData;
 use crate::json::Advice;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// The name of the schema of the page's data.
+pub(crate) const SCHEMA: &str = "slowpath/page/1";
 
 /// Everything the page shows.
 #[derive(Serialize, JsonSchema)]
@@ -40,7 +45,8 @@ pub struct Page {
     pub limits: Vec<LimitName>,
     /// The causes; other parts name a cause by its place here.
     pub causes: Vec<CauseName>,
-    /// The labels of data; pictures name a label by its place here. The first is new data.
+    /// The labels of data; pictures name a label by its place here. The first is new data. Empty where no packets were
+    /// seen.
     pub labels: Vec<&'static str>,
     /// How many flows the recording has.
     pub flow_count: u64,
@@ -123,7 +129,7 @@ pub struct FlowData {
     /// What that vantage point cannot show.
     pub blind_spots: Vec<String>,
     /// Measures, as name and value.
-    pub measures: Vec<(&'static str, String)>,
+    pub measures: Vec<(String, String)>,
     /// The command that shows its packets; `null` if they came from a stream.
     pub show: Option<String>,
     /// The command that shows them as the other recording has them; `null` if there is none, or it came from a stream.
@@ -141,8 +147,8 @@ pub struct FlowData {
 pub struct Spells {
     /// How long each lasted.
     pub lasted_ns: Vec<u64>,
-    /// What limited it, as a place in `causes`.
-    pub cause: Vec<usize>,
+    /// What limited it, as a place in `causes`; -1 where nothing did, or it was not seen.
+    pub cause: Vec<i64>,
     /// Whether short spells were merged into what limited most of the time around them.
     pub merged: bool,
 }
@@ -164,7 +170,7 @@ pub struct StallData {
 #[derive(Serialize, JsonSchema)]
 pub struct FindingData {
     /// Its place in `causes`.
-    pub cause: usize,
+    pub cause: i64,
     /// 0 to 1.
     pub share: f64,
     /// The share and the time, for people: `91 %, 11.2 s`.
