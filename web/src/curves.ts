@@ -60,7 +60,7 @@ export function throughputPlot(picture: Picture, view: View, file: string, compa
     title: "Throughput", file: `${file}-throughput`, height: HEIGHT, view, range, text: rateOnAxis, keys,
     note: () => {
       const mean = (delivered.between(view.from, view.to + 1) * 8e9) / view.span;
-      return `${rate(mean)} on average, drawn over ${duration(step())}`;
+      return `${rate(mean)} delivered on average, drawn over ${duration(step())}`;
     },
     draw: (frame) => {
       const wide = step();

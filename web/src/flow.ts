@@ -36,7 +36,7 @@ export function flowPanel(page: Page, flow: Flow): HTMLElement {
       {},
       el("p", { class: "eyebrow" }, [number, lost].filter((part) => part !== null).join(" · ")),
       el("h2", {}, flow.ends),
-      el("p", { class: "verdict" }, `${capital(flow.moved)}. `, el("strong", {}, flow.verdict)),
+      el("p", { class: "verdict" }, `${capital(flow.moved)}. `, el("strong", {}, unbroken(flow.verdict))),
       flow.ending === null ? null : el("p", {}, flow.ending),
     ),
     spells.length === 0 ? null : limitsBar(page, flow, spells, view, find),
@@ -69,6 +69,11 @@ function packetsOf(flow: Flow): HTMLElement | null {
 
 function sentences(all: string[]): HTMLElement {
   return el("ul", {}, ...all.map((text) => el("li", {}, text)));
+}
+
+/** A number and its percent sign stay on one line. */
+function unbroken(text: string): string {
+  return text.replaceAll(" %", "\u00a0%");
 }
 
 function capital(text: string): string {
@@ -178,7 +183,7 @@ function findingCard(page: Page, flow: Flow, finding: Finding, view: View, open:
       {},
       el("span", { class: "key", style: key }),
       el("span", { class: "title" }, named(page, finding.cause)),
-      el("span", { class: "amount" }, `${finding.amount} · ${finding.confidence} confidence`),
+      el("span", { class: "amount" }, finding.amount + (finding.confidence === "" ? "" : ` · ${finding.confidence} confidence`)),
       el("span", { class: "share" }, el("span", { style: `width:${width}%;${key}` })),
     ),
     el("ul", { class: "evidence" }, ...finding.evidence.map((text) => el("li", {}, text))),

@@ -21,6 +21,8 @@ function inline(text: string): (Node | string)[] {
   return parts;
 }
 
+/** Written so that the page's own text has no comment's beginning, which a browser would take for one. */
+const COMMENT = /^<!-{2}/;
 const ITEM = /^(?:[-*]|(\d+)\.) +/;
 
 /** The page without its title and its cause's name, which stand above it. */
@@ -36,7 +38,7 @@ export function handbook(markdown: string): HTMLElement {
   };
   while (more() !== undefined) {
     const line = more() as string;
-    if (line.trim() === "" || line.startsWith("# ") || line.startsWith("<!--") || /^`[a-z-]+\/[a-z-]+`$/.test(line)) {
+    if (line.trim() === "" || line.startsWith("# ") || COMMENT.test(line) || /^`[a-z-]+\/[a-z-]+`$/.test(line)) {
       at++;
     } else if (line.startsWith("#")) {
       root.append(el("h5", {}, ...inline(line.replace(/^#+ */, ""))));
@@ -60,7 +62,7 @@ export function handbook(markdown: string): HTMLElement {
       list.append(...items.map((item) => el("li", {}, ...inline(item))));
       root.append(list);
     } else {
-      const text = take((one) => one.trim() !== "" && !/^(#|```|\||<!--)/.test(one) && !ITEM.test(one));
+      const text = take((one) => one.trim() !== "" && !/^(#|```|\|)/.test(one) && !COMMENT.test(one) && !ITEM.test(one));
       root.append(el("p", {}, ...inline(text.join(" "))));
     }
   }

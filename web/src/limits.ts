@@ -129,21 +129,28 @@ function spellTip(page: Page, flow: Flow, spell: Spell): Tip {
 /** One entry per limit that occurs, most time first. */
 function legend(page: Page, spells: Spell[]): HTMLElement {
   const times = new Map<number, number>();
-  let whole = 0;
+  let [whole, nothing] = [0, 0];
   for (const spell of spells) {
-    const limit = page.causes[spell.cause]?.limit ?? -1;
-    times.set(limit, (times.get(limit) ?? 0) + spell.to - spell.from);
-    whole += spell.to - spell.from;
+    const [limit, time] = [page.causes[spell.cause]?.limit, spell.to - spell.from];
+    if (limit === undefined) {
+      nothing += time;
+    } else {
+      times.set(limit, (times.get(limit) ?? 0) + time);
+      whole += time;
+    }
   }
   const entries = [...times].sort((a, b) => b[1] - a[1]);
+  const key = (slug: string): HTMLElement => el("span", { class: "key", style: `--key:var(--limit-${slug})` });
   return el(
     "ul",
     { class: "legend" },
     ...entries.map(([limit, time]) => {
-      const { slug, title } = page.limits[limit] ?? { slug: "none", title: NOTHING };
+      const { slug, title } = page.limits[limit] ?? { slug: "unknown", title: "unknown" };
       const part = (time / whole) * 100;
       const share = part < 0.95 ? "< 1 %" : part > 99.05 && part < 99.95 ? "> 99 %" : `${part.toFixed(0)} %`;
-      return el("li", {}, el("span", { class: "key", style: `--key:var(--limit-${slug})` }), `${title} ${share}`);
+      return el("li", {}, key(slug), `${title} ${share}`);
     }),
+    // Not a part of the shares, which are of the time that is known.
+    nothing > 0 ? el("li", {}, key("none"), `${NOTHING}: ${duration(nothing)}`) : null,
   );
 }

@@ -1,6 +1,6 @@
 //! The page of `slowpath diagnose --live --html`: this host's connections, as its kernel reported them.
 
-use super::sender::{self, BoundResult};
+use super::sender;
 use super::spells::SpellResult;
 use crate::json::Advice;
 use crate::page::{self, FindingData, FlowData, FlowLines, Line, Page, RecordingText, Spells};
@@ -173,7 +173,7 @@ fn findings(watched: &Watched, account: &Account) -> Vec<FindingData> {
         cause: page::place(bound.cause),
         share: bound.share,
         amount: format!("{}{of}, {}", share(bound.share), duration(bound.lasted)),
-        confidence: "high",
+        confidence: "",
         evidence,
         instants_ns: Vec::new(),
         advice: advice.into_iter().map(Advice::of).collect(),

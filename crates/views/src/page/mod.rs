@@ -175,7 +175,7 @@ pub struct FindingData {
     pub share: f64,
     /// The share and the time, for people: `91 %, 11.2 s`.
     pub amount: String,
-    /// `low`, `medium` or `high`.
+    /// `low`, `medium` or `high`; empty where a kernel reported it.
     pub confidence: &'static str,
     /// Its evidence.
     pub evidence: Vec<String>,
