@@ -54,6 +54,7 @@ export interface Flow {
   measures: [string, string][];
   show: string | null;
   show_other: string | null;
+  other_end: { recording: string; vantage: string; verdict: string; findings: Finding[] } | null;
   stalls: { from_ns: number; lasted_ns: number; cause: string; frame: number }[];
   picture: PackedPicture | null;
   queueing: PackedQueueing | null;

@@ -44,6 +44,7 @@ export function flowPanel(page: Page, flow: Flow): HTMLElement {
     cards.length === 0
       ? null
       : el("section", { class: "findings" }, el("h3", {}, "What limited it, and how to fix it"), ...cards),
+    otherEnd(page, flow, view),
     measures(flow),
     flow.on_the_way.length === 0
       ? null
@@ -56,6 +57,28 @@ export function flowPanel(page: Page, flow: Flow): HTMLElement {
       el("p", {}, flow.vantage),
       sentences(flow.blind_spots),
     ),
+  );
+}
+
+/** What the other recording says by itself: the verdict above is of both. */
+function otherEnd(page: Page, flow: Flow, view: View): HTMLElement | null {
+  const { other_end } = flow;
+  if (!other_end) return null;
+  return el(
+    "section",
+    {},
+    el("h3", {}, "What the other recording says by itself"),
+    el("p", {}, `${other_end.recording}, recorded ${other_end.vantage}: `, el("strong", {}, unbroken(other_end.verdict))),
+    ...other_end.findings.map((finding) => {
+      const places = lookAt(finding, view);
+      return el(
+        "div",
+        { class: "finding" },
+        head("p", page, finding),
+        finding.evidence.length === 0 ? null : sentences(finding.evidence),
+        places,
+      );
+    }),
   );
 }
 
@@ -166,33 +189,43 @@ function help(): HTMLElement {
 
 function findingCard(page: Page, flow: Flow, finding: Finding, view: View, open: boolean): HTMLDetailsElement {
   const cause = page.causes[finding.cause];
-  const limit = cause ? page.limits[cause.limit] : undefined;
-  const key = `--key:var(--limit-${limit?.slug ?? "unknown"})`;
-  const width = Math.max(0.5, finding.share * 100);
-  const places = finding.instants_ns.map((at) =>
-    el("button", { type: "button", class: "link", onclick: () => look(view, at) }, instant(at, 1e9)),
-  );
   const [first] = finding.instants_ns;
   // The other recording's clock may differ, so only this one can be told from when.
   const command = flow.show !== null && first !== undefined ? `${flow.show} --from ${fromArgument(first)}` : null;
   return el(
     "details",
     { class: "finding", ...(open ? { open: "" } : {}) },
-    el(
-      "summary",
-      {},
-      el("span", { class: "key", style: key }),
-      el("span", { class: "title" }, named(page, finding.cause)),
-      el("span", { class: "amount" }, finding.amount + (finding.confidence === "" ? "" : ` · ${finding.confidence} confidence`)),
-      el("span", { class: "share" }, el("span", { style: `width:${width}%;${key}` })),
-    ),
+    head("summary", page, finding),
     el("ul", { class: "evidence" }, ...finding.evidence.map((text) => el("li", {}, text))),
-    places.length > 0 ? el("p", {}, "Look at ", ...places.flatMap((one, i) => (i > 0 ? [", ", one] : [one]))) : null,
+    lookAt(finding, view),
     command === null ? null : commandLine(command),
     finding.advice.length > 0 ? el("h4", {}, "What to do") : null,
     ...finding.advice.map(adviceBlock),
     cause && cause.page !== null ? explained(cause.page, cause.name) : null,
   );
+}
+
+/** A finding's cause, amount and share. */
+function head(tag: "summary" | "p", page: Page, finding: Finding): HTMLElement {
+  const limit = page.limits[page.causes[finding.cause]?.limit ?? -1];
+  const key = `--key:var(--limit-${limit?.slug ?? "unknown"})`;
+  const width = Math.max(0.5, finding.share * 100);
+  return el(
+    tag,
+    { class: "head" },
+    el("span", { class: "key", style: key }),
+    el("span", { class: "title" }, named(page, finding.cause)),
+    el("span", { class: "amount" }, finding.amount + (finding.confidence === "" ? "" : ` · ${finding.confidence} confidence`)),
+    el("span", { class: "share" }, el("span", { style: `width:${width}%;${key}` })),
+  );
+}
+
+/** Links to the places in the pictures at which a finding shows. */
+function lookAt(finding: Finding, view: View): HTMLElement | null {
+  const places = finding.instants_ns.map((at) =>
+    el("button", { type: "button", class: "link", onclick: () => look(view, at) }, instant(at, 1e9)),
+  );
+  return places.length > 0 ? el("p", {}, "Look at ", ...places.flatMap((one, i) => (i > 0 ? [", ", one] : [one]))) : null;
 }
 
 /** The handbook's page of a cause, which is made when it is opened. */

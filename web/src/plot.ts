@@ -196,7 +196,7 @@ function axes(frame: Frame, text: Picture["text"], binary: boolean): void {
   context.textAlign = "right";
   context.textBaseline = "middle";
   if (text) {
-    const values = ticks(frame.low, frame.high, (bottom - top) / 34, binary);
+    const values = ticks(frame.low, frame.high, (bottom - top) / 28, binary);
     const step = (values[1] ?? frame.high) - (values[0] ?? frame.low);
     for (const value of values) {
       const y = Math.round(yOf(frame, value)) + 0.5;
@@ -230,7 +230,7 @@ export function timeTicks(
   to: number,
   width: number,
 ): { base: string | null; ticks: { at: number; text: string }[] } {
-  const wanted = width / 100;
+  const wanted = width / 80;
   const step = (all: number[], span: number): number => (all.length > 1 ? (all[1] as number) - (all[0] as number) : span);
   const seconds = ticks(from / 1e9, to / 1e9, wanted, false);
   const apart = step(seconds, (to - from) / 1e9);

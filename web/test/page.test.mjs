@@ -275,6 +275,10 @@ test("evidence leads to its place in the picture, and to its packets in both rec
   await key("0");
   const text = await browser.run("document.querySelector('article').textContent");
   assert.match(text, /in both recordings.*slowpath show other\.pcap --flow 1/);
+  assert.match(text, /other recording says by itself.*recorded at the receiver: 95.% of that time.*As the receiver saw it\./);
+  await browser.run("document.querySelector('div.finding .link').click()");
+  assert.match(await shown(), /^0\.687\d* s to /);
+  await key("0");
 });
 
 test("a cause is explained in place, as text", { skip }, async () => {

@@ -76,6 +76,10 @@ function flow(number, segments) {
     }],
     repetition: "2 retransmitted", vantage: "Recorded at the sender (high confidence).", on_the_way: ["None was lost."], blind_spots: ["The receiver."],
     measures: [["data", "46 MiB"]], show: `slowpath show '${HOSTILE}' --flow ${number}`, show_other: `slowpath show other.pcap --flow ${number}`,
+    other_end: segments < 1000 ? null : {
+      recording: HOSTILE, vantage: "at the receiver", verdict: "95 % of that time: slow start.",
+      findings: [{ cause: 0, share: 0.95, amount: "95 %, 1.9 s", confidence: "low", evidence: ["As the receiver saw it."], instants_ns: [700_000_000], advice: [] }],
+    },
     stalls: [{ from_ns: 500_000_000, lasted_ns: 90_000_000, cause: "tail-retransmission", frame: 77 }],
     picture: segments === 0 ? null : picture(segments), queueing: segments < 1000 ? null : queueing(),
   };

@@ -142,6 +142,7 @@ fn flow(watched: &Watched, account: &Account, began: Option<Instant>) -> FlowDat
         measures: measures(account),
         show: None,
         show_other: None,
+        other_end: None,
         stalls: Vec::new(),
         picture: None,
         queueing: None,

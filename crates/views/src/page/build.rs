@@ -3,7 +3,8 @@
 use super::picture::PictureData;
 use super::queueing::QueueingData;
 use super::{
-    CauseName, FindingData, FlowData, FlowLines, LimitName, Page, RecordingText, SCHEMA, Spells, StallData,
+    CauseName, FindingData, FlowData, FlowLines, LimitName, OtherEnd, Page, RecordingText, SCHEMA, Spells,
+    StallData,
 };
 use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
@@ -141,11 +142,30 @@ fn flow_data(
         measures: measures(flow),
         show: words::show_command(diagnosis, flow),
         show_other: words::show_other_command(diagnosis, flow),
+        other_end: other_end(diagnosis, flow),
         stalls: flow.main().stalls.iter().map(stall).collect(),
         picture: picture.map(|picture| PictureData::of(picture, shifts, known)),
         queueing: words::pair(diagnosis, flow)
             .and_then(|(paired, pair)| QueueingData::of(paired, words::direction(paired, pair, flow.sender))),
     }
+}
+
+fn other_end(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<OtherEnd> {
+    let (paired, pair) = words::pair(diagnosis, flow)?;
+    let other = 1 - paired.base;
+    let alone = paired.alone[other].get(&pair.flows[other])?;
+    let here = |at: &Instant| paired.pairing.translate(other, *at).map(Instant::nanos);
+    let findings = alone.findings.iter().map(|finding| FindingData {
+        instants_ns: finding.instants.iter().filter_map(here).collect(),
+        ..plain_finding(finding)
+    });
+    let name = words::recording_name(diagnosis.recordings.get(other)?);
+    Some(OtherEnd {
+        recording: shown::line(name).into_owned(),
+        vantage: alone.vantage,
+        verdict: alone.verdict.clone(),
+        findings: findings.collect(),
+    })
 }
 
 fn stall(stall: &Stall) -> StallData {
@@ -154,6 +174,12 @@ fn stall(stall: &Stall) -> StallData {
 }
 
 fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport) -> FindingData {
+    let advice = (diagnosis.advise)(finding, flow).into_iter().map(Advice::of).collect();
+    FindingData { advice, ..plain_finding(finding) }
+}
+
+/// A finding without advice.
+fn plain_finding(finding: &Finding) -> FindingData {
     FindingData {
         cause: place(finding.cause),
         share: finding.share,
@@ -161,7 +187,7 @@ fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport)
         confidence: finding.confidence.slug(),
         evidence: finding.evidence.iter().map(|one| words::sentence(&words::evidence(one))).collect(),
         instants_ns: finding.instants.iter().map(|at| at.nanos()).collect(),
-        advice: (diagnosis.advise)(finding, flow).into_iter().map(Advice::of).collect(),
+        advice: Vec::new(),
     }
 }
 

@@ -59,7 +59,7 @@ pub fn write(
         }
         // Not more often than needed: each time costs as much as writing the page.
         let fitting = most_marks * most_bytes / text.len() * 7 / 8;
-        most_marks = fitting.clamp(LEAST_MARKS, most_marks / 2);
+        most_marks = fitting.min(most_marks / 2).max(LEAST_MARKS);
     }
 }
 

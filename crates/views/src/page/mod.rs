@@ -134,6 +134,8 @@ pub struct FlowData {
     pub show: Option<String>,
     /// The command that shows them as the other recording has them; `null` if there is none, or it came from a stream.
     pub show_other: Option<String>,
+    /// What the other recording says of it by itself; `null` if there is none.
+    pub other_end: Option<OtherEnd>,
     /// Long pauses, the longest 64.
     pub stalls: Vec<StallData>,
     /// The time–sequence plot; `null` if none was kept.
@@ -151,6 +153,20 @@ pub struct Spells {
     pub cause: Vec<i64>,
     /// Whether short spells were merged into what limited most of the time around them.
     pub merged: bool,
+}
+
+/// What the other of two recordings says of a flow by itself.
+#[derive(Serialize, JsonSchema)]
+pub struct OtherEnd {
+    /// The recording's name.
+    pub recording: String,
+    /// Where it was made: `at the receiver`.
+    pub vantage: &'static str,
+    /// What limited the flow, in a sentence or two.
+    pub verdict: String,
+    /// The findings, the longest first, without advice. Instants are on the clock of the reported recording; those that
+    /// it cannot show are left out.
+    pub findings: Vec<FindingData>,
 }
 
 /// A pause that is long for this flow (TAPO, section 3).

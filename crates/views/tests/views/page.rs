@@ -17,7 +17,7 @@ fn picture(segments: i64) -> Picture {
         let low = StreamOffset(1 + number * 1448);
         let packet = Packet {
             frame: number.unsigned_abs() * 2 + 1,
-            flags: if number % 10 == 9 { Flags::ACK | Flags::PSH } else { Flags::ACK },
+            flags: if number % 10 == 9 { Flags(Flags::ACK.0 | Flags::PSH.0) } else { Flags::ACK },
             ack: Some(StreamOffset(1)),
             window: 502,
         };
