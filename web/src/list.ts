@@ -26,7 +26,10 @@ export function flowList(page: Page, choose: (row: number, byHand: boolean) => v
   let falls = true;
   let by: GroupKey = "none";
   let chosen = -1;
+  /** The group that keys are at; `null` if they are at the chosen row. */
+  let at: string | null = null;
   let items: Item[] = [];
+  let found = 0;
   const open = new Set<string>();
   const closed = new Set<string>();
 
@@ -56,17 +59,18 @@ export function flowList(page: Page, choose: (row: number, byHand: boolean) => v
   );
 
   const high = (): number => (narrow.matches ? 58 : 30);
-  const isOpen = (group: Group, all: number): boolean =>
-    open.has(group.name) || (all <= MOST_OPEN && !closed.has(group.name));
+  const isOpen = (group: Group): boolean =>
+    open.has(group.name) || (found <= MOST_OPEN && !closed.has(group.name));
 
   const arrange = (): void => {
     const rows = table.rows(search.value, key, falls);
+    found = rows.length;
     if (by === "none") {
       items = Array.from(rows, (row) => ({ row }));
     } else {
       items = table.groups(rows, by, key, falls).flatMap((group): Item[] => [
         { group },
-        ...(isOpen(group, rows.length) ? Array.from(group.rows, (row) => ({ row })) : []),
+        ...(isOpen(group) ? Array.from(group.rows, (row) => ({ row })) : []),
       ]);
     }
     const all = table.together("", rows);
@@ -128,7 +132,7 @@ export function flowList(page: Page, choose: (row: number, byHand: boolean) => v
     const key = el("span", { class: "key", style: slug ? `--key:var(--limit-${slug})` : "--key:transparent" });
     const element = el(
       "div",
-      { class: "row", role: "row", "data-row": String(row), title: `${ends}\n${cause}`, ...(row === chosen ? { "aria-selected": "true" } : {}) },
+      { class: "row", role: "row", "data-row": String(row), title: `${ends}\n${cause}`, ...(row === chosen && at === null ? { "aria-selected": "true" } : {}) },
       cell("flow", String(table.flow(row))),
       cell("ends", ends),
       cell("cause", key, slug && share > 0 ? `${share} % ${cause}` : cause),
@@ -143,35 +147,39 @@ export function flowList(page: Page, choose: (row: number, byHand: boolean) => v
   const groupOf = (group: Group): HTMLElement =>
     el(
       "div",
-      { class: "row group", role: "row", "data-group": group.name, "aria-expanded": String(isOpen(group, shownRows())), title: group.name },
-      cell("flow", isOpen(group, shownRows()) ? "▾" : "▸"),
+      {
+        class: "row group", role: "row", "data-group": group.name, "aria-expanded": String(isOpen(group)), title: group.name,
+        ...(group.name === at ? { "aria-selected": "true" } : {}),
+      },
+      cell("flow", isOpen(group) ? "▾" : "▸"),
       cell("ends", group.name),
       cell("cause", `${number(group.rows.length)} flow${group.rows.length === 1 ? "" : "s"}`),
       ...numbers({ ...group, rate: rateOf(group) }),
     );
-  const shownRows = (): number => items.reduce((sum, item) => sum + ("group" in item ? item.group.rows.length : 0), 0);
-
   const toggle = (name: string): void => {
     const group = items.find((item) => "group" in item && item.group.name === name);
     if (!group || !("group" in group)) return;
-    const [now, before] = isOpen(group.group, shownRows()) ? [closed, open] : [open, closed];
+    const [now, before] = isOpen(group.group) ? [closed, open] : [open, closed];
     now.add(name);
     before.delete(name);
     arrange();
   };
 
-  const reveal = (row: number): void => {
-    const place = items.findIndex((item) => "row" in item && item.row === row);
+  const placeOf = (): number =>
+    items.findIndex((item) => ("row" in item ? at === null && item.row === chosen : item.group.name === at));
+  const reveal = (): void => {
+    const place = placeOf();
     if (place < 0) return;
     const [top, tall] = [place * high(), high()];
     if (top < body.scrollTop) body.scrollTop = top;
     else if (top + tall > body.scrollTop + body.clientHeight) body.scrollTop = top + tall - body.clientHeight;
   };
-  const take = (row: number, byHand: boolean): void => {
-    chosen = row;
-    reveal(row);
+  const take = (item: Item, byHand: boolean): void => {
+    if ("row" in item) [chosen, at] = [item.row, null];
+    else at = item.group.name;
+    reveal();
     show();
-    choose(row, byHand);
+    if ("row" in item) choose(item.row, byHand);
   };
 
   let asked = false;
@@ -185,18 +193,19 @@ export function flowList(page: Page, choose: (row: number, byHand: boolean) => v
   });
   body.addEventListener("click", (event) => {
     const row = (event.target as Element).closest<HTMLElement>(".row");
-    if (row?.dataset.row !== undefined) take(Number(row.dataset.row), true);
+    if (row?.dataset.row !== undefined) take({ row: Number(row.dataset.row) }, true);
     else if (row?.dataset.group !== undefined) toggle(row.dataset.group);
   });
   body.addEventListener("keydown", (event) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
     const step = steps[event.key];
-    if (step === undefined) return;
+    if (step !== undefined) {
+      const place = placeOf();
+      const next = items[Math.max(0, Math.min(items.length - 1, (place < 0 && step > 0 ? -1 : place) + step))];
+      if (next) take(next, false);
+    } else if (at !== null && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key)) toggle(at);
+    else return;
     event.preventDefault();
-    const rows = items.flatMap((item) => ("row" in item ? [item.row] : []));
-    const at = rows.indexOf(chosen);
-    const next = rows[Math.max(0, Math.min(rows.length - 1, (at < 0 && step > 0 ? -1 : at) + step))];
-    if (next !== undefined) take(next, false);
   });
   search.addEventListener("input", () => {
     body.scrollTop = 0;
@@ -225,8 +234,8 @@ export function flowList(page: Page, choose: (row: number, byHand: boolean) => v
       grid,
     ),
     mark: (row) => {
-      chosen = row;
-      reveal(row);
+      [chosen, at] = [row, null];
+      reveal();
       show();
     },
   };

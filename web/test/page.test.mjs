@@ -444,6 +444,14 @@ test("100,000 flows are searched, sorted and grouped", { skip }, async () => {
   await browser.run("document.querySelector('.row.group').click()");
   assert.equal(await browser.run("document.querySelector('.row.group').getAttribute('aria-expanded')"), "true");
   assert.ok((await rows()).length > 10);
+  // By keys too: up to the group, which closes.
+  const press = (name) => browser.run(`document.querySelector(".rows").dispatchEvent(new KeyboardEvent("keydown", { key: "${name}" }))`);
+  await press("Home");
+  await press("Enter");
+  assert.equal((await rows()).length, 6);
+  await press("ArrowDown");
+  await press("ArrowRight");
+  assert.deepEqual((await rows()).slice(0, 3).map((cells) => cells[0]).slice(0, 2), ["▸", "▾"]);
   await choose("Group by", "none");
   await browser.run("document.querySelector('.head .flow').click()");
   await browser.run("document.querySelector('.rows').scrollTop = 1e9");

@@ -258,7 +258,10 @@ mod tests {
         let data = page_data(&watched);
         let flow = &data.flows[0];
         assert_eq!(flow.ends, "192.0.2.1:40000 (</script>\\u{1b}, 7) → 192.0.2.2:80");
-        assert_eq!(flow.verdict, "56 % of that time: a rate limit or queue of the sending host.");
+        assert_eq!(
+            flow.verdict,
+            "56 % of that time: shaper or pacing limit on the sending host. Another 44 %: congestion window, slow start."
+        );
         assert_eq!(
             flow.spells.cause,
             [page::place(Cause::SlowStart), page::place(Cause::LocalRateLimit), -1]
