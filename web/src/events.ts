@@ -3,7 +3,8 @@
 import { firstFrom, type Flow, type Page, type Picture, type Queueing } from "./data.ts";
 import { colour } from "./dom.ts";
 import { strokeTip } from "./packets.ts";
-import { figure, FONT, type Frame, type Hit, type Tip, timeOf, xOf } from "./plot.ts";
+import { FONT, type Frame, type Hit, type Tip, timeOf, xOf } from "./frame.ts";
+import { figure } from "./plot.ts";
 import { duration, instant, number } from "./quantity.ts";
 import type { View } from "./view.ts";
 

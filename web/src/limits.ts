@@ -2,7 +2,8 @@
 
 import { type Flow, named, type Page, type Spell } from "./data.ts";
 import { button, canvas, colour, el } from "./dom.ts";
-import { FONT, leftOf, RIGHT, showTip, strip, timeTicks, type Tip } from "./plot.ts";
+import { FONT, leftOf, RIGHT, type Tip } from "./frame.ts";
+import { showTip, strip, timeTicks } from "./plot.ts";
 import { duration, instant } from "./quantity.ts";
 import type { View } from "./view.ts";
 

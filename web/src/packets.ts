@@ -1,7 +1,7 @@
 // What is told of packets: frames, flags, bytes and windows.
 
 import type { Answers, Page, Strokes } from "./data.ts";
-import type { Tip } from "./plot.ts";
+import type { Tip } from "./frame.ts";
 import { bytes, instant, number } from "./quantity.ts";
 
 /** The control bits of a TCP header, the lowest first (RFC 9293, section 3.1; AE: RFC 9768). */

@@ -3,7 +3,8 @@
 import { nearestIn } from "./curves.ts";
 import { firstFrom, type Queueing } from "./data.ts";
 import { colour, type Key } from "./dom.ts";
-import { figure, type Frame, timeOf, xOf, yOf } from "./plot.ts";
+import { type Frame, timeOf, xOf, yOf } from "./frame.ts";
+import { figure } from "./plot.ts";
 import { duration, durationOnAxis, instant, number } from "./quantity.ts";
 import type { View } from "./view.ts";
 

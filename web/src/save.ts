@@ -1,7 +1,7 @@
 // Saves a picture as SVG or PNG, with its title and legend.
 
 import { button, colour, el, type Key, type Pen } from "./dom.ts";
-import { FONT, type Frame, type Picture, RIGHT } from "./plot.ts";
+import { FONT, type Frame, type Picture, RIGHT } from "./frame.ts";
 import { SvgPen } from "./svg.ts";
 
 type Render = (pen: Pen, width: number, height: number) => Frame;

@@ -5,7 +5,8 @@ import { windowLabel, zeroWindows } from "./curves.ts";
 import { firstFrom, type Page, type Picture, type Spell, type Strokes } from "./data.ts";
 import { colour, type Key } from "./dom.ts";
 import { answerTip, labelOf, strokeTip } from "./packets.ts";
-import { figure, type Frame, type Hit, NEAR, strip, timeOf, type Tip, xOf, yOf } from "./plot.ts";
+import { type Frame, type Hit, NEAR, timeOf, type Tip, xOf, yOf } from "./frame.ts";
+import { figure, strip } from "./plot.ts";
 import { bytes, bytesOnAxis } from "./quantity.ts";
 import { View } from "./view.ts";
 

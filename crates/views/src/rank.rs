@@ -1,6 +1,6 @@
 //! Ranks flows by lost time, and sums up those not shown in full.
 
-use crate::page::{Line, MOST_LINES};
+use crate::flow_line::{Line, MOST_LINES};
 use crate::services::{By, Listed, Member, Services};
 use slowpath_analyses::report::{FlowReport, Rank};
 use slowpath_anonymize::Names;

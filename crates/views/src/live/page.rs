@@ -2,8 +2,9 @@
 
 use super::sender;
 use super::spells::SpellResult;
+use crate::flow_line::Line;
 use crate::json::Advice;
-use crate::page::{self, FindingData, FlowData, FlowLines, Line, Page, RecordingText, Spells};
+use crate::page::{self, FindingData, FlowData, FlowLines, Page, RecordingText, Spells};
 use crate::quantity::{count, counted, duration, share};
 use crate::{waits, words};
 use slowpath_analyses::Cause;

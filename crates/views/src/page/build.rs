@@ -1,10 +1,10 @@
 //! Converts a diagnosis to the page's data.
 
+use super::names::{causes, limits, place};
 use super::picture::PictureData;
 use super::queueing::QueueingData;
 use super::{
-    CauseName, FindingData, FlowData, FlowLines, LimitName, OtherEnd, Page, RecordingText, SCHEMA, Spells,
-    StallData,
+    CauseName, FindingData, FlowData, FlowLines, OtherEnd, Page, RecordingText, SCHEMA, Spells, StallData,
 };
 use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
@@ -12,11 +12,10 @@ use crate::quantity::{count, counted, duration, duration_or_dash};
 use crate::recording::Recording;
 use crate::wall_clock::Utc;
 use crate::words;
+use slowpath_analyses::Label;
 use slowpath_analyses::picture::Picture;
 use slowpath_analyses::report::{Finding, FlowReport, Spell, Stall};
-use slowpath_analyses::{Cause, Label, Limit};
 use slowpath_model::{Bytes, Instant, shown};
-use slowpath_remedies::handbook_text;
 
 /// The source of the time–sequence plots.
 pub struct Pictures<'a> {
@@ -92,26 +91,6 @@ pub(super) fn title(diagnosis: &Diagnosis<'_>) -> String {
         shown = names.iter().map(|name| (*name).to_owned()).collect();
     }
     shown::line(&shown.join(" and ")).into_owned()
-}
-
-/// The limits, in the order of tables.
-pub(crate) fn limits() -> Vec<LimitName> {
-    Limit::ALL.iter().map(|limit| LimitName { slug: limit.slug(), title: limit.title() }).collect()
-}
-
-/// The causes, with the handbook's pages of those that are shown.
-pub(crate) fn causes(is_shown: impl Fn(Cause) -> bool) -> Vec<CauseName> {
-    let of = |cause: &Cause| {
-        let limit = Limit::ALL.iter().position(|limit| *limit == cause.limit()).unwrap_or(0);
-        let page = is_shown(*cause).then(|| handbook_text(*cause));
-        CauseName { name: cause.to_string(), limit, title: cause.title(), page }
-    };
-    Cause::ALL.iter().map(of).collect()
-}
-
-/// A cause's place among [`causes`].
-pub(crate) fn place(cause: Cause) -> i64 {
-    Cause::ALL.iter().zip(0..).find(|(other, _)| **other == cause).map_or(-1, |(_, place)| place)
 }
 
 fn flow_data(
@@ -250,6 +229,7 @@ fn measures(flow: &FlowReport) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slowpath_analyses::Cause;
 
     #[test]
     fn merged_spells_keep_the_longest_cause_of_each_part() {

@@ -9,14 +9,15 @@
 mod build;
 mod embed;
 mod lines;
+mod names;
 mod picture;
 mod queueing;
 
 pub use build::{Pictures, page};
-pub(crate) use build::{causes, limits, place};
 pub(crate) use embed::html;
 pub use embed::{PageSize, STYLE, of_pictures, write};
-pub use lines::{FlowLines, Line, MOST_LINES};
+pub use lines::FlowLines;
+pub(crate) use names::{causes, limits, place};
 pub use picture::PictureData;
 pub use queueing::QueueingData;
 

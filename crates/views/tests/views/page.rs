@@ -5,7 +5,8 @@ use slowpath_analyses::Label;
 use slowpath_analyses::picture::{Answer, Data, Flight, Mark, Packet, Picture, RoundTrip, Sacked};
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::{Flags, FlowId, Instant, StreamOffset};
-use slowpath_views::page::{self, Line, Pictures};
+use slowpath_views::flow_line::Line;
+use slowpath_views::page::{self, Pictures};
 use slowpath_views::rank::Selection;
 use std::time::Duration;
 
