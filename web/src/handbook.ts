@@ -23,6 +23,7 @@ function inline(text: string): (Node | string)[] {
 
 /** Written so that the page's own text has no comment's beginning, which a browser would take for one. */
 const COMMENT = /^<!-{2}/;
+const FENCE = /^ {0,3}```/;
 const ITEM = /^(?:[-*]|(\d+)\.) +/;
 
 /** The page without its title and its cause's name, which stand above it. */
@@ -43,9 +44,11 @@ export function handbook(markdown: string): HTMLElement {
     } else if (line.startsWith("#")) {
       root.append(el("h5", {}, ...inline(line.replace(/^#+ */, ""))));
       at++;
-    } else if (line.startsWith("```")) {
+    } else if (FENCE.test(line)) {
       at++;
-      root.append(el("pre", {}, el("code", {}, take((one) => !one.startsWith("```")).join("\n"))));
+      const indent = line.length - line.trimStart().length;
+      const code = take((one) => !FENCE.test(one)).map((one) => one.slice(indent));
+      root.append(el("pre", inner(line), el("code", {}, code.join("\n"))));
       at++;
     } else if (line.startsWith("    ")) {
       const code = take((one) => one.startsWith("    ")).map((one) => one.slice(4));
@@ -54,19 +57,26 @@ export function handbook(markdown: string): HTMLElement {
       root.append(table(take((one) => one.startsWith("|"))));
     } else if (ITEM.test(line)) {
       const items: string[] = [];
-      for (const one of take((one) => ITEM.test(one) || /^ {2,}\S/.test(one))) {
+      for (const one of take((one) => ITEM.test(one) || (/^ {2,}\S/.test(one) && !FENCE.test(one)))) {
         if (ITEM.test(one)) items.push(one.replace(ITEM, ""));
         else items.push(`${items.pop() ?? ""} ${one.trim()}`);
       }
-      const list = el(/^\d/.test(line) ? "ol" : "ul");
+      // A list that goes on after a block keeps its numbers.
+      const first = ITEM.exec(line)?.[1];
+      const list = first === undefined ? el("ul") : el("ol", { start: first });
       list.append(...items.map((item) => el("li", {}, ...inline(item))));
       root.append(list);
     } else {
-      const text = take((one) => one.trim() !== "" && !/^(#|```|\|)/.test(one) && !COMMENT.test(one) && !ITEM.test(one));
-      root.append(el("p", {}, ...inline(text.join(" "))));
+      const text = take((one) => one.trim() !== "" && !/^(#|\|)/.test(one) && !FENCE.test(one) && !COMMENT.test(one) && !ITEM.test(one));
+      root.append(el("p", inner(line), ...inline(text.map((one) => one.trim()).join(" "))));
     }
   }
   return root;
+}
+
+/** A block that belongs to the item of a list before it. */
+function inner(line: string): { class?: string } {
+  return line.startsWith(" ") ? { class: "inner" } : {};
 }
 
 function table(lines: string[]): HTMLElement {

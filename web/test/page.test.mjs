@@ -286,7 +286,8 @@ test("a cause is explained in place, as text", { skip }, async () => {
   await frame();
   const page = await browser.run("document.querySelector('.handbook').innerHTML");
   assert.match(page, /^<h5>What it is<\/h5><p>A <em>small<\/em> buffer, <code>rmem<\/code>\. See the page\. &lt;img src=x/);
-  assert.match(page, /<ol><li>Let it <strong>grow<\/strong>\.<\/li><li>Measure\.<\/li><\/ol>/);
+  assert.match(page, /<ol start="1"><li>Let it <strong>grow<\/strong>\.<\/li><\/ol><pre class="inner"><code>sysctl x<\/code><\/pre>/);
+  assert.match(page, /<p class="inner">Carefully\.<\/p><ol start="2"><li>Measure\.<\/li><\/ol>/);
   assert.match(page, /<td>&lt;img.*<pre><code>rate = window \/ RTT/);
   assert.doesNotMatch(page, /<a|<img|javascript/);
 });

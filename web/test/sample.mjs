@@ -6,7 +6,7 @@ const asset = (name) => readFileSync(new URL(name, assets), "utf8");
 
 const HOSTILE = '<img src=x onerror="window.broken=1"></script><script>window.broken=1</script>';
 /** Hostile text and Markdown: links, code and tables must not become anything but text either. */
-const HANDBOOK = `# Title\n\n\`receive-window/buffer-too-small\`\n\n## What it is\n\nA *small* buffer, \`rmem\`.\nSee [the page](javascript:window.broken=1). ${HOSTILE}\n\n1. Let it **grow**.\n2. Measure.\n\n| a | b |\n| --- | --- |\n| ${HOSTILE} | 2 |\n\n    rate = window / RTT\n`;
+const HANDBOOK = `# Title\n\n\`receive-window/buffer-too-small\`\n\n## What it is\n\nA *small* buffer, \`rmem\`.\nSee [the page](javascript:window.broken=1). ${HOSTILE}\n\n1. Let it **grow**.\n\n   \`\`\`sh\n   sysctl x\n   \`\`\`\n\n   Carefully.\n\n2. Measure.\n\n| a | b |\n| --- | --- |\n| ${HOSTILE} | 2 |\n\n    rate = window / RTT\n`;
 
 /** The frames of the data and, after them, of the ACKs. */
 function packets(length, first) {
