@@ -427,7 +427,7 @@ fn page_has_a_plot_of_each_number_and_all_rows() {
         "<figcaption>throughput</figcaption>",
         ">streams 2</text>",
         "<th class=\"label\">delay</th>",
-        ">20ms</td>",
+        ">20 ms</td>",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

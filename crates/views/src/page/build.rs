@@ -3,9 +3,7 @@
 use super::names::{causes, limits, place};
 use super::picture::PictureData;
 use super::queueing::QueueingData;
-use super::{
-    CauseName, FindingData, FlowData, FlowLines, OtherEnd, Page, RecordingText, SCHEMA, Spells, StallData,
-};
+use super::{FindingData, FlowData, FlowLines, OtherEnd, Page, RecordingText, SCHEMA, Spells, StallData};
 use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash};
