@@ -69,16 +69,20 @@ function otherEnd(page: Page, flow: Flow, view: View): HTMLElement | null {
     {},
     el("h3", {}, "What the other recording says by itself"),
     el("p", {}, `${other_end.recording}, recorded ${other_end.vantage}: `, el("strong", {}, unbroken(other_end.verdict))),
-    ...other_end.findings.map((finding) => {
-      const places = lookAt(finding, view);
-      return el(
-        "div",
-        { class: "finding" },
-        head("p", page, finding),
-        finding.evidence.length === 0 ? null : sentences(finding.evidence),
-        places,
-      );
-    }),
+    el(
+      "details",
+      { class: "explained" },
+      el("summary", {}, "Its evidence"),
+      ...other_end.findings.map((finding) =>
+        el(
+          "div",
+          { class: "finding" },
+          head("p", page, finding),
+          finding.evidence.length === 0 ? null : sentences(finding.evidence),
+          lookAt(finding, view),
+        ),
+      ),
+    ),
   );
 }
 
