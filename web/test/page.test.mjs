@@ -480,7 +480,12 @@ test("a watched host's connections have no pictures, and time that nothing limit
   assert.deepEqual(problems, []);
 });
 
-test("one flow has no list", { skip }, async () => {
+test("a thousand flows are a list, and one has none", { skip }, async () => {
+  writeFileSync(page, samplePage(300, 1000));
+  await browser.open(`file://${page}#flow-900`);
+  await frame();
+  assert.match(await browser.run("document.querySelector('.sum').textContent"), /^1,000 flows, /);
+  assert.equal(await browser.run("document.querySelector('[aria-selected] .flow').textContent"), "900", "that of the link");
   writeFileSync(page, samplePage(300, 1));
   await browser.open(`file://${page}`);
   await frame();
