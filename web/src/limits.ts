@@ -4,7 +4,7 @@ import { type Flow, named, type Page, type Spell } from "./data.ts";
 import { button, canvas, colour, el } from "./dom.ts";
 import { FONT, leftOf, RIGHT, type Tip } from "./frame.ts";
 import { showTip, strip, timeTicks } from "./plot.ts";
-import { duration, instant } from "./quantity.ts";
+import { duration, instant, percent } from "./quantity.ts";
 import type { View } from "./view.ts";
 
 const BAR = 30;
@@ -147,9 +147,7 @@ function legend(page: Page, spells: Spell[]): HTMLElement {
     { class: "legend" },
     ...entries.map(([limit, time]) => {
       const { slug, title } = page.limits[limit] ?? { slug: "unknown", title: "unknown" };
-      const part = (time / whole) * 100;
-      const share = part < 0.95 ? "< 1 %" : part > 99.05 && part < 99.95 ? "> 99 %" : `${part.toFixed(0)} %`;
-      return el("li", {}, key(slug), `${title} ${share}`);
+      return el("li", {}, key(slug), `${title} ${percent(time / whole)}`);
     }),
     // Not a part of the shares, which are of the time that is known.
     nothing > 0 ? el("li", {}, key("none"), `${NOTHING}: ${duration(nothing)}`) : null,

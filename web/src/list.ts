@@ -2,7 +2,7 @@
 
 import type { Page } from "./data.ts";
 import { el } from "./dom.ts";
-import { bytes, duration, number, rate } from "./quantity.ts";
+import { bytes, duration, number, percent, rate } from "./quantity.ts";
 import { COLUMNS, type Group, type GroupKey, GROUPS, rateOf, type SortKey, Table } from "./table.ts";
 
 /** Rows beyond those in sight that are there already, so that scrolling shows no gaps. */
@@ -128,14 +128,14 @@ export function flowList(page: Page, choose: (row: number, byHand: boolean) => v
     const slug = table.limit(row)?.slug;
     const ends = table.ends(row);
     const cause = table.cause(row);
-    const share = page.lines.share[row] ?? 0;
+    const share = table.share(row);
     const key = el("span", { class: "key", style: slug ? `--key:var(--limit-${slug})` : "--key:transparent" });
     const element = el(
       "div",
       { class: "row", role: "row", "data-row": String(row), title: `${ends}\n${cause}`, ...(row === chosen && at === null ? { "aria-selected": "true" } : {}) },
       cell("flow", String(table.flow(row))),
       cell("ends", ends),
-      cell("cause", key, slug && share > 0 ? `${share} % ${cause}` : cause),
+      cell("cause", key, slug && share > 0 ? `${percent(share)} ${cause}` : cause),
       ...numbers({
         bytes: table.bytes(row), rate: table.rate(row), time: table.time(row), lost: table.lost(row),
         again: table.again(row),

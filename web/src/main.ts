@@ -4,7 +4,7 @@ import { type Flow, type Page, readPage } from "./data.ts";
 import { el, redrawAll } from "./dom.ts";
 import { commandLine, flowPanel } from "./flow.ts";
 import { flowList } from "./list.ts";
-import { bytes, duration, number, rate } from "./quantity.ts";
+import { bytes, duration, number, percent, rate } from "./quantity.ts";
 import { saved } from "./save.ts";
 import { Table } from "./table.ts";
 
@@ -33,8 +33,7 @@ function heading(page: Page): HTMLElement {
 function inShort(page: Page, table: Table, row: number): HTMLElement {
   const flow = table.flow(row);
   const command = page.command === null ? null : `${page.command} --flow ${flow} --html flow-${flow}.html`;
-  const share = page.lines.share[row] ?? 0;
-  const verdict = table.limit(row) ? `${share} % of that time: ${table.cause(row)}.` : "It carried no data.";
+  const verdict = table.limit(row) ? `${percent(table.share(row))} of that time: ${table.cause(row)}.` : "It carried no data.";
   const time = duration(table.time(row) * 1e3);
   const speed = table.rate(row) > 0 ? ` (${rate(table.rate(row))})` : "";
   return el(

@@ -58,6 +58,12 @@ export function rateOnAxis(bits: number, step: number, most: number): string {
   return `${(bits / size).toFixed(decimals)} ${unit}`;
 }
 
+/** A part of 1, in percent; neither none nor all where it is not. */
+export function percent(part: number): string {
+  if (part > 0 && part < 0.0095) return "< 1 %";
+  return part > 0.9905 && part < 0.9995 ? "> 99 %" : `${(part * 100).toFixed(0)} %`;
+}
+
 /** A number of things, with thousands apart: `3,904`. */
 export function number(value: number): string {
   return value.toLocaleString("en");

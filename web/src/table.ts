@@ -1,6 +1,6 @@
 // All flows as rows: searched, sorted and grouped. Nothing here draws.
 
-import { named, type Page } from "./data.ts";
+import { type Flow, named, type Page } from "./data.ts";
 
 export interface Column {
   key: SortKey;
@@ -43,8 +43,12 @@ export class Table {
   readonly size: number;
   private texts: string[] | null = null;
 
+  /** The flows that are shown in full, by number. */
+  private readonly inFull: Map<number, Flow>;
+
   constructor(private readonly page: Page) {
     this.size = page.lines.flow.length;
+    this.inFull = new Map(page.flows.map((flow) => [flow.flow, flow]));
   }
 
   private host(place: number | undefined): string {
@@ -81,6 +85,13 @@ export class Table {
   limit(row: number): { slug: string; title: string } | null {
     const cause = this.page.causes[this.page.lines.cause[row] ?? -1];
     return (cause && this.page.limits[cause.limit]) ?? null;
+  }
+
+  /** That cause's part of its time: exact where the flow is shown in full, else to a percent. */
+  share(row: number): number {
+    const { cause, share } = this.page.lines;
+    const finding = this.inFull.get(this.flow(row))?.findings.find((one) => one.cause === cause[row]);
+    return finding?.share ?? (share[row] ?? 0) / 100;
   }
 
   bytes(row: number): number {
