@@ -4,14 +4,35 @@
 export interface Page {
   schema: string;
   version: string;
-  recordings: { name: string; facts: string; warnings: string[]; notes: string[] }[];
+  title: string;
+  /** The command that reads it again; null if it came from a stream. */
+  command: string | null;
+  recordings: { name: string; began: string | null; facts: string; warnings: string[]; notes: string[] }[];
   limits: { slug: string; title: string }[];
-  causes: { name: string; limit: number; title: string }[];
+  causes: { name: string; limit: number; title: string; page: string | null }[];
   labels: string[];
   flow_count: number;
   flows: Flow[];
-  groups: string[];
+  lines: Lines;
   remarks: string[];
+}
+
+/** All flows, a row each, in columns. */
+export interface Lines {
+  hosts: string[];
+  flow: number[];
+  client: number[];
+  client_port: number[];
+  server: number[];
+  server_port: number[];
+  upload: number[] | null;
+  bytes: number[];
+  first_us: number[];
+  lasted_us: number[];
+  lost_us: number[];
+  retransmitted: number[] | null;
+  cause: number[];
+  share: number[];
 }
 
 export interface Flow {
@@ -32,6 +53,9 @@ export interface Flow {
   blind_spots: string[];
   measures: [string, string][];
   show: string | null;
+  show_other: string | null;
+  other_end: { recording: string; vantage: string; verdict: string; findings: Finding[] } | null;
+  stalls: { from_ns: number; lasted_ns: number; cause: string; frame: number }[];
   picture: PackedPicture | null;
   queueing: PackedQueueing | null;
 }
@@ -59,6 +83,7 @@ interface PackedStrokes {
   length: number[];
   count: number[] | null;
   label: number[] | null;
+  packets: { frame_delta: number[]; flags: number[] | null; ack_delta: number[]; window_delta: number[] } | null;
 }
 
 interface PackedPicture {
@@ -72,6 +97,8 @@ interface PackedPicture {
     window_delta: number[];
     window_below: number[] | null;
     count: number[] | null;
+    frame_delta: number[] | null;
+    flags: number[] | null;
   };
   sacks: {
     from_ns_delta: number[];
@@ -105,6 +132,15 @@ export interface Strokes {
   high: Float64Array;
   count: Float64Array;
   label: Float64Array;
+  packets: Packets | null;
+}
+
+/** What the header of a row's packet says. */
+export interface Packets {
+  frame: Float64Array;
+  flags: Float64Array;
+  ack: Float64Array;
+  window: Float64Array;
 }
 
 export interface Answers {
@@ -117,6 +153,8 @@ export interface Answers {
   window: Float64Array;
   windowMin: Float64Array;
   count: Float64Array;
+  frame: Float64Array | null;
+  flags: Float64Array;
 }
 
 export interface Sacks {
@@ -200,6 +238,20 @@ function minus(a: Float64Array, b: ArrayLike<number> | null): Float64Array {
   return b ? a.map((value, i) => value - (b[i] as number)) : a;
 }
 
+/** The control bits of a segment that acknowledges, and no more. */
+const ACK = 0x10;
+
+function packets(packed: PackedStrokes["packets"]): Packets | null {
+  if (!packed) return null;
+  const frame = summed(packed.frame_delta);
+  return {
+    frame,
+    flags: column(packed.flags, frame.length, ACK),
+    ack: summed(packed.ack_delta),
+    window: summed(packed.window_delta),
+  };
+}
+
 function strokes(packed: PackedStrokes): Strokes {
   const from = summed(packed.from_ns_delta);
   const low = summed(packed.low_delta);
@@ -210,6 +262,7 @@ function strokes(packed: PackedStrokes): Strokes {
     high: plus(low, packed.length),
     count: column(packed.count, from.length, 1),
     label: column(packed.label, from.length, 0),
+    packets: packets(packed.packets),
   };
 }
 
@@ -233,6 +286,8 @@ export function unpack(packed: PackedPicture): Picture {
       window,
       windowMin: minus(window, answered.window_below),
       count: column(answered.count, at.length, 1),
+      frame: answered.frame_delta && summed(answered.frame_delta),
+      flags: column(answered.flags, at.length, ACK),
     },
     sacks: {
       from: sackFrom,
@@ -265,8 +320,16 @@ export function unpackQueueing(packed: PackedQueueing): Queueing {
   };
 }
 
+/** A cause with the limit that it is of, unless it names that itself. */
+export function named(page: Page, cause: number): string {
+  const { title, limit } = page.causes[cause] ?? { title: "no data", limit: -1 };
+  const { slug, title: of } = page.limits[limit] ?? { slug: "unknown", title: "" };
+  const says = ["connection", "application", "path", "unknown"].includes(slug) || title.includes(of);
+  return says ? title : `${of}: ${title}`;
+}
+
 /** The first place in the sorted `times` that is not before `time`. */
-export function firstFrom(times: Float64Array, time: number): number {
+export function firstFrom(times: ArrayLike<number>, time: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {

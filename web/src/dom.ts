@@ -18,47 +18,88 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A canvas that keeps the size of its place, and reports when that changes. */
+/** What drawing uses of a canvas, so that a picture can be drawn as SVG too. */
+export type Pen = Pick<
+  CanvasRenderingContext2D,
+  | "fillStyle" | "strokeStyle" | "lineWidth" | "globalAlpha" | "font" | "textAlign" | "textBaseline"
+  | "fillRect" | "strokeRect" | "beginPath" | "moveTo" | "lineTo" | "rect" | "closePath" | "stroke" | "fill" | "clip"
+  | "fillText" | "save" | "restore" | "setLineDash"
+>;
+
+/** The canvases of the page, which are drawn again when the colours change. */
+const drawn = new Set<{ element: HTMLCanvasElement; draw: () => void }>();
+
+export function redrawAll(): void {
+  colours.clear();
+  for (const one of drawn) {
+    if (one.element.isConnected) one.draw();
+    else drawn.delete(one);
+  }
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+
+/** A canvas that keeps the size of its place. `draw` is called when there is something to draw. */
 export function canvas(
   name: string,
   height: number,
-  draw: (context: CanvasRenderingContext2D, width: number, height: number) => void,
+  draw: (pen: Pen, width: number, height: number) => void,
 ): { element: HTMLCanvasElement; redraw: () => void } {
   const element = el("canvas", { role: "img", "aria-label": name, style: `height:${height}px` });
+  const now = (): void => {
+    const width = element.clientWidth;
+    const context = element.getContext("2d");
+    if (width === 0 || !context) return;
+    const dots = window.devicePixelRatio || 1;
+    element.width = Math.round(width * dots);
+    element.height = Math.round(height * dots);
+    context.setTransform(dots, 0, 0, dots, 0, 0);
+    draw(context, width, height);
+  };
   let asked = false;
   const redraw = (): void => {
     if (asked) return;
     asked = true;
     requestAnimationFrame(() => {
       asked = false;
-      const width = element.clientWidth;
-      if (width === 0) return;
-      const dots = window.devicePixelRatio || 1;
-      element.width = Math.round(width * dots);
-      element.height = Math.round(height * dots);
-      const context = element.getContext("2d");
-      if (!context) return;
-      context.setTransform(dots, 0, 0, dots, 0, 0);
-      draw(context, width, height);
+      now();
     });
   };
   new ResizeObserver(redraw).observe(element);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  drawn.add({ element, draw: now });
   return { element, redraw };
 }
 
+const colours = new Map<string, string>();
+
 /** The value of a CSS custom property, which differs between light and dark. */
 export function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  let value = colours.get(name);
+  if (value === undefined) {
+    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    colours.set(name, value);
+  }
+  return value;
 }
 
-/** Keys: the name of a colour, and what it stands for. */
-export function legendOf(keys: [string, string][]): HTMLElement {
+/** An entry of a legend: the name of a colour, what it stands for, and how it is drawn. */
+export interface Key {
+  colour: string;
+  text: string;
+  shape?: "line" | "dashed" | "diamond";
+}
+
+export function legendOf(keys: Key[]): HTMLElement {
   return el(
     "ul",
     { class: "legend" },
-    ...keys.map(([name, text]) =>
-      el("li", {}, el("span", { class: "key", style: `background:var(--${name})` }), text),
+    ...keys.map(({ colour, text, shape }) =>
+      el("li", {}, el("span", { class: `key ${shape === "line" ? "thin" : (shape ?? "")}`, style: `--key:var(--${colour})` }), text),
     ),
   );
+}
+
+/** A button with a name for those who do not see it. */
+export function button(text: string, title: string, action: () => void, more: Props = {}): HTMLButtonElement {
+  return el("button", { type: "button", title, "aria-label": title, onclick: action, ...more }, text);
 }

@@ -1,32 +1,49 @@
 // A flow's limits over time: the whole life as a bar, on which what the pictures below show is marked.
 
-import type { Flow, Page, Spell } from "./data.ts";
-import { canvas, colour, el } from "./dom.ts";
-import { LEFT, RIGHT, strip, timeTicks } from "./plot.ts";
-import { duration, instant } from "./quantity.ts";
-import { steer, type View } from "./view.ts";
+import { type Flow, named, type Page, type Spell } from "./data.ts";
+import { button, canvas, colour, el } from "./dom.ts";
+import { FONT, leftOf, RIGHT, type Tip } from "./frame.ts";
+import { showTip, strip, timeTicks } from "./plot.ts";
+import { duration, instant, percent } from "./quantity.ts";
+import type { View } from "./view.ts";
 
 const BAR = 30;
+const HEIGHT = BAR + 26;
+/** Of time without a cause. */
+const NOTHING = "not limited, or not seen";
 
-export function limitsBar(page: Page, flow: Flow, spells: Spell[], view: View): HTMLElement {
+/** `find` goes to what is said of a cause; `null` if nothing is. */
+export function limitsBar(
+  page: Page,
+  flow: Flow,
+  spells: Spell[],
+  view: View,
+  find: (cause: number) => (() => void) | null,
+): HTMLElement {
   const tip = el("div", { class: "tip", role: "status" });
-  const bar = canvas(`Limits over time. ${flow.verdict}`, BAR + 26, (context, width) => {
-    const inner = width - LEFT - RIGHT;
-    const x = (time: number): number => LEFT + ((time - view.first) / (view.last - view.first)) * inner;
-    context.clearRect(0, 0, width, BAR + 26);
-    strip(context, page, spells, { left: LEFT, width: inner, top: 2, height: BAR, from: view.first, to: view.last });
-    context.font = "11px system-ui, sans-serif";
+  const chosen = el("p", { class: "chosen", role: "status", hidden: "" });
+  let selected: Spell | null = null;
+  const whole = view.last - view.first;
+  const bar = canvas(`Limits over time. ${flow.verdict}`, HEIGHT, (context, width, height) => {
+    const left = leftOf(width);
+    const inner = width - left - RIGHT;
+    const x = (time: number): number => left + ((time - view.first) / whole) * inner;
+    context.globalAlpha = 1;
+    context.fillStyle = colour("ground");
+    context.fillRect(0, 0, width, height);
+    strip(context, page, spells, { left, width: inner, top: 2, height: BAR, from: view.first, to: view.last });
+    context.font = FONT;
     context.fillStyle = colour("faint");
     context.textBaseline = "top";
     context.textAlign = "right";
-    context.fillText("limited by", LEFT - 8, 11);
+    context.fillText("limited by", left - 8, 11);
     context.textAlign = "center";
-    for (const { at, text } of timeTicks(view.first, view.last, width)) {
+    for (const { at, text } of timeTicks(view.first, view.last, inner).ticks) {
       context.fillText(text, Math.min(x(at), width - 30), BAR + 10);
     }
     if (!view.isWhole) {
       context.fillStyle = colour("veil");
-      context.fillRect(LEFT, 0, x(view.from) - LEFT, BAR + 4);
+      context.fillRect(left, 0, x(view.from) - left, BAR + 4);
       context.fillRect(x(view.to), 0, width - RIGHT - x(view.to), BAR + 4);
       context.strokeStyle = colour("ink");
       context.lineWidth = 2;
@@ -34,80 +51,105 @@ export function limitsBar(page: Page, flow: Flow, spells: Spell[], view: View): 
     }
   });
   view.onChange(bar.redraw);
-
-  // The bar shows the whole life, so a press goes to that time, and a drag chooses a stretch.
   const element = bar.element;
-  const timeAt = (x: number): number =>
-    view.first + (Math.max(0, Math.min(1, (x - LEFT) / (element.clientWidth - LEFT - RIGHT)))) * (view.last - view.first);
+  element.tabIndex = 0;
+
+  const select = (spell: Spell | null): void => {
+    selected = spell;
+    chosen.hidden = spell === null;
+    if (!spell) return;
+    const { title, rows } = spellTip(page, flow, spell);
+    const to = find(spell.cause);
+    chosen.replaceChildren(
+      el("span", { class: "key", style: `--key:var(--limit-${limitOf(page, spell)})` }),
+      el("strong", {}, title),
+      ` ${rows.map(([name, value]) => `${name} ${value}`).join(", ")}. `,
+      ...(to ? [el("button", { type: "button", class: "link", onclick: to }, "What to do")] : []),
+      " ",
+      button("×", "Deselect", () => {
+        select(null);
+        view.reset();
+      }, { class: "close" }),
+    );
+    const around = Math.max((spell.to - spell.from) * 0.15, whole / 1e4);
+    view.set(spell.from - around, spell.to + around);
+  };
+
+  // The bar shows the whole life: a press selects what is there, and a drag chooses a stretch.
+  const timeAt = (x: number): number => {
+    const left = leftOf(element.clientWidth);
+    return view.first + Math.max(0, Math.min(1, (x - left) / (element.clientWidth - left - RIGHT))) * whole;
+  };
+  const spellAt = (time: number): Spell | undefined => spells.find((one) => one.from <= time && time < one.to);
   let pressed: number | null = null;
-  element.addEventListener(
-    "pointerdown",
-    (event) => {
-      event.stopImmediatePropagation();
-      if (event.button !== 0) return;
-      pressed = timeAt(event.offsetX);
-      element.setPointerCapture(event.pointerId);
-    },
-  );
+  const isFar = (time: number): boolean => pressed !== null && Math.abs(time - pressed) > whole / 200;
+  element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    pressed = timeAt(event.offsetX);
+    element.setPointerCapture(event.pointerId);
+  });
   element.addEventListener("pointermove", (event) => {
     const time = timeAt(event.offsetX);
-    const far = pressed !== null && Math.abs(time - pressed) > (view.last - view.first) / 200;
-    if (pressed !== null && far) view.set(Math.min(pressed, time), Math.max(pressed, time));
-    const spell = spells.find((one) => one.from <= time && time < one.to);
-    tip.textContent = spell ? spellText(page, flow, spell) : "";
-    tip.style.left = `${Math.min(event.offsetX, element.clientWidth - 280)}px`;
-    tip.classList.toggle("shown", spell !== undefined);
+    if (pressed !== null && isFar(time)) view.set(Math.min(pressed, time), Math.max(pressed, time));
+    const spell = spellAt(time);
+    showTip(tip, spell ? spellTip(page, flow, spell) : null, event.offsetX, event.offsetY, element.clientWidth);
   });
   element.addEventListener("pointerup", (event) => {
     const time = timeAt(event.offsetX);
-    if (pressed !== null && Math.abs(time - pressed) <= (view.last - view.first) / 200 && !view.isWhole) {
-      view.set(time - view.span / 2, time + view.span / 2);
-    }
+    if (pressed !== null && !isFar(time)) select(spellAt(time) ?? null);
     pressed = null;
   });
-  element.addEventListener("pointerleave", () => tip.classList.remove("shown"));
-  steer(element, view, LEFT, RIGHT, timeAt);
-  return el("div", { class: "bar" }, element, tip, legend(page, spells));
+  element.addEventListener("pointercancel", () => (pressed = null));
+  element.addEventListener("pointerleave", () => showTip(tip, null, 0, 0, 0));
+  element.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step !== undefined) {
+      const at = selected ? spells.indexOf(selected) + step : step > 0 ? 0 : spells.length - 1;
+      select(spells[Math.max(0, Math.min(spells.length - 1, at))] ?? null);
+    } else if (event.key === "Escape" || event.key === "0") {
+      select(null);
+      view.reset();
+    } else return;
+    event.preventDefault();
+  });
+  return el("div", { class: "bar" }, element, tip, legend(page, spells), chosen);
 }
 
-function spellText(page: Page, flow: Flow, spell: Spell): string {
-  const cause = page.causes[spell.cause];
-  const limit = cause ? page.limits[cause.limit] : undefined;
+function limitOf(page: Page, spell: Spell): string {
+  return page.limits[page.causes[spell.cause]?.limit ?? -1]?.slug ?? "none";
+}
+
+function spellTip(page: Page, flow: Flow, spell: Spell): Tip {
   const finding = flow.findings.find((one) => one.cause === spell.cause);
-  const all = finding ? ` In all ${finding.amount}.` : "";
   const span = spell.to - spell.from;
-  return `${limit?.title ?? ""}: ${cause?.title ?? ""}. From ${instant(spell.from, span)} for ${duration(span)}.${all}`;
+  const rows: [string, string][] = [["from", instant(spell.from, span)], ["for", duration(span)]];
+  if (finding) rows.push(["in all", finding.amount]);
+  return { title: spell.cause < 0 ? NOTHING : named(page, spell.cause), rows };
 }
 
 /** One entry per limit that occurs, most time first. */
 function legend(page: Page, spells: Spell[]): HTMLElement {
   const times = new Map<number, number>();
-  let whole = 0;
+  let [whole, nothing] = [0, 0];
   for (const spell of spells) {
-    const limit = page.causes[spell.cause]?.limit ?? 0;
-    times.set(limit, (times.get(limit) ?? 0) + spell.to - spell.from);
-    whole += spell.to - spell.from;
+    const [limit, time] = [page.causes[spell.cause]?.limit, spell.to - spell.from];
+    if (limit === undefined) {
+      nothing += time;
+    } else {
+      times.set(limit, (times.get(limit) ?? 0) + time);
+      whole += time;
+    }
   }
   const entries = [...times].sort((a, b) => b[1] - a[1]);
+  const key = (slug: string): HTMLElement => el("span", { class: "key", style: `--key:var(--limit-${slug})` });
   return el(
     "ul",
     { class: "legend" },
     ...entries.map(([limit, time]) => {
       const { slug, title } = page.limits[limit] ?? { slug: "unknown", title: "unknown" };
-      const part = (time / whole) * 100;
-      const share = part < 0.95 ? "< 1 %" : part > 99.05 && part < 99.95 ? "> 99 %" : `${part.toFixed(0)} %`;
-      return el("li", {}, el("span", { class: "key", style: `background:var(--limit-${slug})` }), `${title} ${share}`);
+      return el("li", {}, key(slug), `${title} ${percent(time / whole)}`);
     }),
+    // Not a part of the shares, which are of the time that is known.
+    nothing > 0 ? el("li", {}, key("none"), `${NOTHING}: ${duration(nothing)}`) : null,
   );
 }
-
-/** The bar alone, small, for the list of flows. */
-export function miniature(page: Page, spells: Spell[], from: number, to: number): HTMLCanvasElement {
-  const small = canvas("Limits over time", 8, (context, width, height) => {
-    context.clearRect(0, 0, width, height);
-    strip(context, page, spells, { left: 0, width, top: 0, height, from, to });
-  });
-  small.element.setAttribute("aria-hidden", "true");
-  return small.element;
-}
-

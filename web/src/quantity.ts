@@ -31,6 +31,50 @@ export function instantOnAxis(seconds: number, step: number): string {
   return `${seconds.toFixed(decimals)} s`;
 }
 
+/** A length of time in nanoseconds among others that are `step` apart, in the unit that suits `most`. */
+export function durationOnAxis(ns: number, step: number, most: number): string {
+  const [size, unit] =
+    most < 1e3 ? [1, "ns"] : most < 1e6 ? [1e3, "µs"] : most < 1e9 ? [1e6, "ms"] : [1e9, "s"];
+  const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9)));
+  return `${(ns / size).toFixed(decimals)} ${unit}`;
+}
+
+/** Bits per second as a rate: `193 Mbit/s`. */
+export function rate(bits: number): string {
+  const units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"];
+  let place = 0;
+  while (place + 1 < units.length && bits >= 999.5) {
+    bits /= 1000;
+    place++;
+  }
+  return `${place === 0 ? Math.round(bits) : figures(bits)} ${units[place]}`;
+}
+
+/** A rate among others that are `step` apart, in the unit that suits `most`. */
+export function rateOnAxis(bits: number, step: number, most: number): string {
+  const [size, unit] =
+    most < 1e3 ? [1, "bit/s"] : most < 1e6 ? [1e3, "kbit/s"] : most < 1e9 ? [1e6, "Mbit/s"] : [1e9, "Gbit/s"];
+  const decimals = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9)));
+  return `${(bits / size).toFixed(decimals)} ${unit}`;
+}
+
+/** A part of 1, in percent; neither none nor all where it is not. */
+export function percent(part: number): string {
+  if (part > 0 && part < 0.0095) return "< 1 %";
+  return part > 0.9905 && part < 0.9995 ? "> 99 %" : `${(part * 100).toFixed(0)} %`;
+}
+
+/** A number of things, with thousands apart: `3,904`. */
+export function number(value: number): string {
+  return value.toLocaleString("en");
+}
+
+/** The least 1, 2 or 5 times a power of ten that is not below `value`. */
+export function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * ([1, 2, 5, 10].find((factor) => power * factor >= value * (1 - 1e-9)) ?? 10);
+}
+
 /** An instant as `slowpath show --from` takes it, not after it. */
 export function fromArgument(ns: number): string {
   return (Math.floor(ns / 1e6) / 1e3).toString();
@@ -74,10 +118,11 @@ export function ticks(low: number, high: number, wanted: number, binary: boolean
   if (binary) {
     step = 2 ** Math.ceil(Math.log2(Math.max(rough, 1)));
   } else {
-    const power = 10 ** Math.floor(Math.log10(rough));
-    step = power * ([1, 2, 5, 10].find((factor) => power * factor >= rough) ?? 10);
+    step = roundUp(rough);
   }
   const all: number[] = [];
-  for (let value = Math.ceil(low / step) * step; value <= high; value += step) all.push(value);
+  // Multiplied, not added up: many small steps would drift.
+  const last = Math.floor(high / step + 1e-9);
+  for (let place = Math.ceil(low / step - 1e-9); place <= last; place++) all.push(place * step);
   return all;
 }

@@ -1,55 +1,50 @@
 // The time–sequence picture: data, the ACK line, the window's edge, SACK blocks, what was retransmitted.
 
+import type { Comparison } from "./compare.ts";
+import { windowLabel, zeroWindows } from "./curves.ts";
 import { firstFrom, type Page, type Picture, type Spell, type Strokes } from "./data.ts";
-import { canvas, colour, el, legendOf } from "./dom.ts";
-import { axes, causeColour, clip, type Frame, LEFT, RIGHT, strip, xOf, yOf } from "./plot.ts";
-import { bytes, bytesOnAxis, instant } from "./quantity.ts";
-import { steer, type View } from "./view.ts";
+import { colour, type Key } from "./dom.ts";
+import { answerTip, labelOf, strokeTip } from "./packets.ts";
+import { type Frame, type Hit, NEAR, timeOf, type Tip, xOf, yOf } from "./frame.ts";
+import { figure, strip } from "./plot.ts";
+import { bytes, bytesOnAxis } from "./quantity.ts";
+import { View } from "./view.ts";
 
-const HEIGHT = 440;
+const HEIGHT = 420;
 const TOP = 16;
-const BOTTOM = HEIGHT - 26;
-/** Marks nearer than this to the pointer get a tooltip. */
-const NEAR = 12;
 /** More marks than this in sight are drawn small. */
 const FEW = 300;
-/** The highest column of the rug. */
-const RUG = 26;
 
-export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view: View, name: string): HTMLElement {
-  const tip = el("div", { class: "tip", role: "status" });
-  let frame: Frame | null = null;
-  const plot = canvas(`Time–sequence picture of ${name}`, HEIGHT, (context, width) => {
-    frame = { context, view, width, top: TOP, bottom: BOTTOM, ...range(picture, view) };
-    axes(frame, bytesOnAxis, true, true);
-    strip(context, page, spells, {
-      left: LEFT, width: width - LEFT - RIGHT, top: 4, height: 8, from: view.from, to: view.to,
-    });
-    clip(frame);
-    tint(frame, page, spells);
-    windowEdge(frame, picture);
-    drawStrokes(frame, picture.fresh, () => colour("label-new"), 1);
-    sackMarks(frame, picture);
-    ackLine(frame, picture);
-    const inColour = (label: number): string => colour(`label-${page.labels[label] ?? "new"}`);
-    const { again } = picture;
-    const many = firstFrom(again.from, view.to) - firstFrom(again.from, view.from) > FEW;
-    // Many in a small place would hide the data that they are a small part of: the rug shows how many there are.
-    drawStrokes(frame, again, inColour, many ? 0.5 : 2);
-    rug(frame, again, inColour);
-    context.restore();
+export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view: View, file: string, comparison: Comparison): HTMLElement {
+  const inColour = (label: number): string => colour(`label-${page.labels[label] ?? "new"}`);
+  return figure({
+    title: "Time and sequence", file: `${file}-sequence`, height: HEIGHT, view, top: TOP,
+    range: () => range(picture, view), text: bytesOnAxis, binary: true, keys: legend(page, picture),
+    draw: (frame) => {
+      tint(frame, page, spells);
+      windowEdge(frame, picture);
+      drawStrokes(frame, picture.fresh, () => colour("label-new"), 1);
+      sackMarks(frame, picture);
+      ackLine(frame, picture, "ack", 1.5);
+      const { again } = picture;
+      const many = firstFrom(again.from, view.to) - firstFrom(again.from, view.from) > FEW;
+      // Many in a small place would hide the data that they are a small part of: the events below show how many.
+      drawStrokes(frame, again, inColour, many ? 0.5 : 2);
+      zeroWindows(frame, picture, (i) => picture.answers.ack[i] as number);
+      const { other } = comparison;
+      if (other) ackLine(shifted(frame, other.shift), other.picture, "other", 2);
+    },
+    moreKeys: () => {
+      const { other } = comparison;
+      return other ? [{ colour: "other", text: `acknowledged, ${other.name}`, shape: "line" }] : [];
+    },
+    over: (frame) => {
+      const { left, right } = frame;
+      strip(frame.context, page, spells, { left, width: right - left, top: 4, height: 8, from: view.from, to: view.to });
+      beyond(frame, picture);
+    },
+    near: (frame, x, y) => nearest(frame, page, picture, x, y),
   });
-  view.onChange(plot.redraw);
-  steer(plot.element, view, LEFT, RIGHT);
-  plot.element.addEventListener("pointermove", (event) => {
-    const text = frame && nearest(frame, page, picture, event.offsetX, event.offsetY);
-    tip.textContent = text ?? "";
-    tip.style.left = `${Math.min(event.offsetX + 14, plot.element.clientWidth - 280)}px`;
-    tip.style.top = `${event.offsetY + 16}px`;
-    tip.classList.toggle("shown", text !== null && event.buttons === 0);
-  });
-  plot.element.addEventListener("pointerleave", () => tip.classList.remove("shown"));
-  return el("div", { class: "plot" }, plot.element, tip, legend(page, picture));
 }
 
 /** The bytes to show: the data and ACKs of the visible time, and the window's edge as far as it is near them. */
@@ -83,17 +78,11 @@ function range(picture: Picture, view: View): { low: number; high: number } {
 
 /** The limits behind the picture, faintly. */
 function tint(frame: Frame, page: Page, spells: Spell[]): void {
-  const { context, view } = frame;
+  const { context, view, left, right } = frame;
   context.globalAlpha = 0.09;
-  for (const spell of spells) {
-    if (spell.to < view.from || spell.from > view.to) continue;
-    const x0 = Math.max(LEFT, xOf(frame, spell.from));
-    const x1 = Math.min(frame.width - RIGHT, xOf(frame, spell.to));
-    // What is thinner than a pixel shows in the strip above.
-    if (x1 - x0 < 1) continue;
-    context.fillStyle = causeColour(page, spell.cause);
-    context.fillRect(x0, frame.top, x1 - x0, frame.bottom - frame.top);
-  }
+  strip(context, page, spells, {
+    left, width: right - left, top: frame.top, height: frame.bottom - frame.top, from: view.from, to: view.to,
+  });
   context.globalAlpha = 1;
 }
 
@@ -106,7 +95,7 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
   const end = firstFrom(strokes.from, view.to);
   const columns = new Map<number, Map<number, [number, number]>>();
   // Few are drawn larger, so that each is seen.
-  const wide = Math.max(1, Math.round(thickness + (end - start < 1500 ? 1 : 0)));
+  const wide = Math.max(1, Math.round(thickness + (end - start < 80 ? 2 : end - start < 1500 ? 1 : 0)));
   for (let i = start; i < end; i++) {
     const x0 = xOf(frame, strokes.from[i] as number);
     const x1 = xOf(frame, strokes.to[i] as number);
@@ -148,28 +137,6 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
       const tall = Math.max(low - high, wide > 2 ? 5 : wide);
       context.fillRect(x - Math.floor(wide / 2), (low + high - tall) / 2, wide, tall);
     }
-  }
-}
-
-/** How much was retransmitted when: a column per pixel along the lower edge, the highest where most was. */
-function rug(frame: Frame, strokes: Strokes, inColour: (label: number) => string): void {
-  const { context, view } = frame;
-  const columns = new Map<number, { count: number; label: number }>();
-  const end = firstFrom(strokes.from, view.to);
-  let most = 0;
-  for (let i = firstFrom(strokes.from, view.from); i < end; i++) {
-    const x = Math.round(xOf(frame, strokes.from[i] as number));
-    const column = columns.get(x) ?? { count: 0, label: strokes.label[i] as number };
-    column.count += strokes.count[i] as number;
-    // Of several labels the first of the list, a retransmission, is the one that matters.
-    column.label = Math.min(column.label, strokes.label[i] as number);
-    columns.set(x, column);
-    most = Math.max(most, column.count);
-  }
-  for (const [x, { count, label }] of columns) {
-    const tall = Math.max(4, (count / Math.max(most, 4)) * RUG);
-    context.fillStyle = inColour(label);
-    context.fillRect(x - 1, frame.bottom - tall, 2, tall);
   }
 }
 
@@ -222,9 +189,17 @@ function steps(frame: Frame, picture: Picture, above: (i: number) => number): vo
   context.stroke();
 }
 
-function ackLine(frame: Frame, picture: Picture): void {
-  frame.context.strokeStyle = colour("ack");
-  frame.context.lineWidth = 1.5;
+/** `frame`, for marks whose times are to be moved by `shift`. */
+function shifted(frame: Frame, shift: number): Frame {
+  const view = new View(frame.view.first - shift, frame.view.last - shift);
+  view.from = frame.view.from - shift;
+  view.to = frame.view.to - shift;
+  return { ...frame, view };
+}
+
+function ackLine(frame: Frame, picture: Picture, name: string, wide: number): void {
+  frame.context.strokeStyle = colour(name);
+  frame.context.lineWidth = wide;
   steps(frame, picture, () => 0);
 }
 
@@ -235,27 +210,27 @@ function windowEdge(frame: Frame, picture: Picture): void {
   if (!picture.windowKnown) context.setLineDash([5, 4]);
   steps(frame, picture, (i) => picture.answers.window[i] as number);
   context.setLineDash([]);
-  const inForce = Math.max(0, firstFrom(picture.answers.from, frame.view.to) - 1);
-  if ((picture.answers.edge[inForce] ?? 0) > frame.high) {
-    context.fillStyle = colour("window");
-    context.textAlign = "right";
-    context.textBaseline = "top";
-    context.fillText("the receive window reaches further up ↑", frame.width - RIGHT - 8, frame.top + 6);
-  }
-  // A closed window, as a diamond on the line.
+}
+
+/** Where the window's edge is out of sight, a dashed line along the upper edge and how far it reaches. */
+function beyond(frame: Frame, picture: Picture): void {
+  const { context, view, top } = frame;
   const { answers } = picture;
-  context.fillStyle = colour("window");
-  const end = firstFrom(answers.from, frame.view.to);
-  for (let i = firstFrom(answers.from, frame.view.from); i < end; i++) {
-    if ((answers.windowMin[i] as number) > 0) continue;
-    const [x, y] = [xOf(frame, answers.from[i] as number), yOf(frame, answers.ack[i] as number)];
-    context.beginPath();
-    context.moveTo(x, y - 5);
-    context.lineTo(x + 5, y);
-    context.lineTo(x, y + 5);
-    context.lineTo(x - 5, y);
-    context.fill();
+  const end = firstFrom(answers.from, view.to + 1);
+  let most = 0;
+  context.strokeStyle = colour("window");
+  context.lineWidth = 1.5;
+  context.setLineDash([2, 4]);
+  context.beginPath();
+  for (let i = Math.max(0, firstFrom(answers.from, view.from) - 1); i < end; i++) {
+    if ((answers.edge[i] as number) <= frame.high) continue;
+    most = Math.max(most, answers.window[i] as number);
+    context.moveTo(Math.max(frame.left, xOf(frame, answers.from[i] as number)), top + 1);
+    context.lineTo(Math.min(frame.right, xOf(frame, answers.from[i + 1] ?? view.last)), top + 1);
   }
+  context.stroke();
+  context.setLineDash([]);
+  if (most > 0) windowLabel(frame, `receive window: up to ${bytes(most)} ahead ↑`);
 }
 
 function sackMarks(frame: Frame, picture: Picture): void {
@@ -276,65 +251,50 @@ function sackMarks(frame: Frame, picture: Picture): void {
   context.globalAlpha = 1;
 }
 
-/** What is under the pointer, in words. */
-function nearest(frame: Frame, page: Page, picture: Picture, x: number, y: number): string | null {
+/** What is under the pointer. */
+function nearest(frame: Frame, page: Page, picture: Picture, x: number, y: number): Hit | null {
   const { view } = frame;
-  const reach = (NEAR / (frame.width - LEFT - RIGHT)) * view.span;
-  const time = view.from + ((x - LEFT) / (frame.width - LEFT - RIGHT)) * view.span;
-  let best: { far: number; text: () => string } = { far: NEAR, text: () => "" };
+  const reach = (NEAR / (frame.right - frame.left)) * view.span;
+  const time = timeOf(frame, x);
+  let best: Hit | null = null;
+  const take = (far: number, tip: () => Tip): void => {
+    if (far < (best?.far ?? NEAR)) best = { far, tip };
+  };
   for (const strokes of [picture.again, picture.fresh]) {
     const end = firstFrom(strokes.from, time + reach);
     for (let i = firstFrom(strokes.from, time - reach); i < end; i++) {
       const [low, high] = [yOf(frame, strokes.low[i] as number), yOf(frame, strokes.high[i] as number)];
       const above = y < high ? high - y : y > low ? y - low : 0;
-      const far = Math.hypot(xOf(frame, strokes.from[i] as number) - x, above);
-      if (far < best.far) best = { far, text: () => strokeText(page, strokes, i, view.span) };
+      take(Math.hypot(xOf(frame, strokes.from[i] as number) - x, above), () => strokeTip(page, strokes, i, view.span));
     }
   }
   const { answers } = picture;
   const end = firstFrom(answers.from, time + reach);
   for (let i = firstFrom(answers.from, time - reach); i < end; i++) {
-    const far = Math.hypot(
-      xOf(frame, answers.from[i] as number) - x,
-      yOf(frame, answers.ack[i] as number) - y,
-    );
-    if (far < best.far) {
-      best = {
-        far,
-        text: () =>
-          `${instant(answers.from[i] as number, view.span / 100)}: ACK up to byte ${answers.ack[i]}, ` +
-          `window ${bytes(answers.window[i] as number)}${picture.windowKnown ? "" : " or more"}` +
-          many(answers.count[i] as number, "ACKs"),
-      };
-    }
+    const far = Math.hypot(xOf(frame, answers.from[i] as number) - x, yOf(frame, answers.ack[i] as number) - y);
+    take(far, () => answerTip(answers, i, view.span, picture.windowKnown));
   }
-  return best.far < NEAR ? best.text() : null;
-}
-
-function strokeText(page: Page, strokes: Strokes, i: number, span: number): string {
-  const label = (page.labels[strokes.label[i] as number] ?? "").replaceAll("-", " ");
-  const amount = bytes((strokes.high[i] as number) - (strokes.low[i] as number));
-  return (
-    `${instant(strokes.from[i] as number, span / 100)}: ${label}, ${amount}, ` +
-    `bytes ${strokes.low[i]} to ${(strokes.high[i] as number) - 1}${many(strokes.count[i] as number, "segments")}`
-  );
-}
-
-function many(count: number, what: string): string {
-  return count > 1 ? ` (${count} ${what} in one)` : "";
+  return best;
 }
 
 /** Keys of what occurs in the picture. */
-function legend(page: Page, picture: Picture): HTMLElement {
+function legend(page: Page, picture: Picture): Key[] {
   const labels = new Set(picture.again.label);
-  const keys: [string, string][] = picture.fresh.from.length > 0 ? [["label-new", "new data"]] : [];
+  const keys: Key[] = picture.fresh.from.length > 0 ? [{ colour: "label-new", text: "new data" }] : [];
   for (const label of [...labels].sort((a, b) => a - b)) {
-    const slug = page.labels[label] ?? "new";
-    keys.push([`label-${slug}`, slug.replaceAll("-", " ")]);
+    keys.push({ colour: `label-${page.labels[label] ?? "new"}`, text: labelOf(page, label) });
   }
-  keys.push(["ack", "acknowledged"]);
-  keys.push(["window", picture.windowKnown ? "receive window" : "receive window, at least"]);
-  if (picture.sacks.from.length > 0) keys.push(["sack", "SACKed"]);
-  if (picture.sacks.twice.some((value) => value > 0)) keys.push(["dsack", "came twice (DSACK)"]);
-  return legendOf(keys);
+  keys.push({ colour: "ack", text: "acknowledged", shape: "line" });
+  const { answers, sacks, windowKnown } = picture;
+  keys.push({
+    colour: "window",
+    text: windowKnown ? "receive window" : "receive window, at least",
+    shape: windowKnown ? "line" : "dashed",
+  });
+  if (answers.windowMin.some((value) => value === 0)) {
+    keys.push({ colour: "zero-window", text: "zero window", shape: "diamond" });
+  }
+  if (sacks.from.length > 0) keys.push({ colour: "sack", text: "SACKed" });
+  if (sacks.twice.some((value) => value > 0)) keys.push({ colour: "dsack", text: "came twice (DSACK)" });
+  return keys;
 }

@@ -1,9 +1,15 @@
-// The stretch of time that all pictures of a flow show.
+// The stretch of time that all pictures of a flow show, and the range of values of one of them.
+
+/** Nothing is finer than a capture's clock: in nanoseconds. */
+const LEAST_SPAN = 1000;
 
 export class View {
   from: number;
   to: number;
+  /** The shortest stretch to show around an instant: that of a few packets. */
+  finest: (at: number) => number = () => LEAST_SPAN;
   private readonly listeners: (() => void)[] = [];
+  private readonly scales: Scale[] = [];
 
   constructor(
     readonly first: number,
@@ -21,25 +27,43 @@ export class View {
     return this.from <= this.first && this.to >= this.last;
   }
 
+  /** Whether nothing is zoomed, values included. */
+  get isUntouched(): boolean {
+    return this.isWhole && this.scales.every((scale) => scale.chosen === null);
+  }
+
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
 
-  /** Shows from `from` to `to`, moved and cut so that it lies inside the flow's life. */
+  changed(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  /** The values of a picture on this time. */
+  scale(): Scale {
+    const scale = new Scale(this);
+    this.scales.push(scale);
+    return scale;
+  }
+
+  /** Shows from `from` to `to`, moved and cut so that it lies inside the flow's life and has a few packets. */
   set(from: number, to: number): void {
     const whole = this.last - this.first;
-    // Nothing is finer than a capture's clock.
-    const span = Math.min(Math.max(to - from, 1000), whole);
+    const least = Math.max(LEAST_SPAN, this.finest((from + to) / 2));
+    const span = Math.min(Math.max(to - from, least), whole);
+    if (to - from < span) from = (from + to - span) / 2;
     const start = Math.min(Math.max(from, this.first), this.last - span);
     if (start === this.from && start + span === this.to) return;
     this.from = start;
     this.to = start + span;
-    for (const listener of this.listeners) listener();
+    this.changed();
   }
 
   /** Shows `factor` times as long, with what is at `anchor` staying in its place. */
   zoom(factor: number, anchor = (this.from + this.to) / 2): void {
-    const span = Math.min(this.span * factor, this.last - this.first);
+    const least = Math.max(LEAST_SPAN, this.finest(anchor));
+    const span = Math.min(Math.max(this.span * factor, Math.min(least, this.span)), this.last - this.first);
     const part = (anchor - this.from) / this.span;
     this.set(anchor - part * span, anchor - part * span + span);
   }
@@ -55,73 +79,34 @@ export class View {
     this.set(at - span / 4, at + (span * 3) / 4);
   }
 
+  /** Shows all of the time, and all values. */
   reset(): void {
-    this.set(this.first, this.last);
+    for (const scale of this.scales) scale.chosen = null;
+    this.from = this.first;
+    this.to = this.last;
+    this.changed();
   }
 }
 
-/**
- * Lets wheel, drag, double click and keys move `view` over `element`, whose drawing lies between the margins and shows
- * the view, unless `placed` says which time lies where.
- */
-export function steer(
-  element: HTMLElement,
-  view: View,
-  left: number,
-  right: number,
-  placed?: (x: number) => number,
-): void {
-  element.tabIndex = 0;
-  const width = (): number => Math.max(1, element.clientWidth - left - right);
-  const timeAt = placed ?? ((x: number): number => view.from + ((x - left) / width()) * view.span);
+/** The values that a picture shows: those in sight, unless some are chosen. */
+export class Scale {
+  chosen: { low: number; high: number } | null = null;
 
-  element.addEventListener(
-    "wheel",
-    (event) => {
-      // A page must stay scrollable over a picture that shows everything already.
-      if (event.deltaY > 0 && view.isWhole && !event.ctrlKey) return;
-      event.preventDefault();
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) view.pan(event.deltaX / width());
-      else view.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200))), timeAt(event.offsetX));
-    },
-    { passive: false },
-  );
+  constructor(private readonly view: View) {}
 
-  let grabbed: { x: number; from: number; to: number } | null = null;
-  element.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    grabbed = { x: event.clientX, from: view.from, to: view.to };
-    element.setPointerCapture(event.pointerId);
-  });
-  element.addEventListener("pointermove", (event) => {
-    if (!grabbed) return;
-    const moved = ((event.clientX - grabbed.x) / width()) * (grabbed.to - grabbed.from);
-    view.set(grabbed.from - moved, grabbed.to - moved);
-  });
-  const release = (): void => {
-    grabbed = null;
-  };
-  element.addEventListener("pointerup", release);
-  element.addEventListener("pointercancel", release);
-  element.addEventListener("dblclick", (event) => view.zoom(0.25, timeAt(event.offsetX)));
+  choose(low: number, high: number): void {
+    if (!(high - low > Math.abs(high) * 1e-12)) return;
+    this.chosen = { low, high };
+    this.view.changed();
+  }
 
-  element.addEventListener("keydown", (event) => {
-    const actions: Record<string, () => void> = {
-      ArrowLeft: () => view.pan(-0.2),
-      ArrowRight: () => view.pan(0.2),
-      PageUp: () => view.pan(-0.9),
-      PageDown: () => view.pan(0.9),
-      "+": () => view.zoom(0.5),
-      "=": () => view.zoom(0.5),
-      ArrowUp: () => view.zoom(0.5),
-      "-": () => view.zoom(2),
-      ArrowDown: () => view.zoom(2),
-      "0": () => view.reset(),
-      Home: () => view.reset(),
-    };
-    const action = actions[event.key];
-    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    action();
-  });
+  /** Shows `factor` times as many values of `shown`, with `anchor` staying in its place. */
+  zoom(shown: { low: number; high: number }, factor: number, anchor = (shown.low + shown.high) / 2): void {
+    this.choose(anchor - (anchor - shown.low) * factor, anchor + (shown.high - anchor) * factor);
+  }
+
+  reset(): void {
+    this.chosen = null;
+    this.view.changed();
+  }
 }

@@ -43,6 +43,35 @@ impl Labels for () {
     fn judged(&mut self, _: FlowId, _: &Event, _: Judged) {}
 }
 
+/// Both of them; the reports go to the second, if it takes them.
+impl<A: Labels, B: Labels> Labels for (A, B) {
+    const TAKES_REPORTS: bool = A::TAKES_REPORTS || B::TAKES_REPORTS;
+
+    fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.0.open(flow, key);
+        self.1.open(flow, key);
+    }
+
+    #[inline]
+    fn judged(&mut self, flow: FlowId, event: &Event, judged: Judged) {
+        self.0.judged(flow, event, judged);
+        self.1.judged(flow, event, judged);
+    }
+
+    fn found_spurious(&mut self, flow: FlowId, from: End, spurious: &SpuriousRetransmission) {
+        self.0.found_spurious(flow, from, spurious);
+        self.1.found_spurious(flow, from, spurious);
+    }
+
+    fn take(&mut self, report: Box<FlowReport>) {
+        if B::TAKES_REPORTS { self.1.take(report) } else { self.0.take(report) }
+    }
+
+    fn echo(&mut self, flow: FlowId, at: Instant, segment: &Segment) {
+        if B::TAKES_REPORTS { self.1.echo(flow, at, segment) } else { self.0.echo(flow, at, segment) }
+    }
+}
+
 /// Analyses every flow of a recording.
 #[derive(Debug)]
 pub struct Analysis<L = ()> {

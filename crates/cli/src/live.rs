@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct Asked {
     /// Watch the connections of this host instead of reading a recording; needs root (CAP_BPF, CAP_PERFMON,
     /// CAP_NET_ADMIN)
-    #[arg(long, conflicts_with_all = ["files", "html", "vantage"])]
+    #[arg(long, conflicts_with_all = ["files", "vantage"])]
     pub live: bool,
     /// With --live: for how long, such as 20s; without it, until Ctrl-C
     #[arg(long = "for", value_name = "TIME", requires = "live", value_parser = duration_from_text)]

@@ -5,14 +5,16 @@ use crate::interrupt::Interrupt;
 use crate::output::Force;
 use crate::scenario::Changes;
 use crate::{Outcome, recording};
+use anyhow::Context;
 use clap::{Args, ValueHint};
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::Instant;
 use slowpath_runs::simulated::{self, Folders};
 use slowpath_views::rank::{Ranker, Selection};
-use slowpath_views::{Diagnosis, Recording, json, run as view, terminal};
+use slowpath_views::{Diagnosis, Recording, json, page, run as view, terminal};
 use std::io::Write;
 use std::path::PathBuf;
+use std::slice;
 
 /// Arguments of `run`.
 #[derive(Args)]
@@ -30,6 +32,9 @@ pub struct Run {
     /// Write every host's packets as pcapng into this folder, for Wireshark and `slowpath diagnose`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pcap: Option<PathBuf>,
+    /// Also write the diagnosis as one HTML page, with plots
+    #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
     /// How many flows of the diagnosis to show in full
@@ -41,11 +46,14 @@ pub struct Run {
 }
 
 pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
-    args.force.goes_with(args.pcap.is_some(), "--pcap")?;
+    args.force.goes_with(args.pcap.is_some() || args.html.is_some(), "--pcap or --html")?;
+    let inputs = slice::from_ref(&args.file);
+    args.html.iter().try_for_each(|page| args.force.check(Some(page), inputs, "--html"))?;
     let scenario = args.changes.load(&args.file)?;
     let (record, pcap) = (args.record.as_deref(), args.pcap.as_deref());
-    let folders = Folders { record, pcap, existing: args.force.existing() };
-    let mut ranker = Ranker::new(Selection { top: Some(args.top), ..Selection::default() });
+    let folders = Folders { record, pcap, existing: args.force.existing(), pictures: args.html.is_some() };
+    let selection = Selection { top: Some(args.top), ..Selection::default() };
+    let mut ranker = Ranker::new(selection).with_page(args.html.is_some());
     let interrupt = Interrupt::listen()?;
     let bar = console.lasting(&scenario.title, scenario.duration);
     let run = simulated::run(
@@ -61,7 +69,12 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let recordings = vec![Recording::of_run(args.file.display().to_string(), &scenario, &run)];
     let outcome = recording::outcome(&recordings);
     let advise = &slowpath_remedies::advise;
-    let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: run.not_kept, paired: None, advise };
+    let mut diagnosis = Diagnosis { recordings, ranking, flows_not_kept: run.not_kept, paired: None, advise };
+    if let Some((path, pictures)) = args.html.as_ref().zip(run.pictures.as_ref()) {
+        let page = page::of_pictures(&diagnosis, pictures).with_context(|| path.display().to_string())?;
+        args.force.write(path, page)?;
+    }
+    diagnosis.ranking = diagnosis.ranking.narrowed(Some(args.top));
     console::print_result(
         args.json,
         || view::RunDocument::new(&scenario, &run, json::Diagnosis::of(&diagnosis)),

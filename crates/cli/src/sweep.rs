@@ -62,10 +62,13 @@ struct Plot {
     /// Plot the runs as an SVG picture: a number over a key, a line for every combination of the other keys
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
+    /// Also write the runs as one HTML page: a plot of each number, and the table
+    #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
     /// The key on the horizontal axis; by default the first one whose values are numbers
-    #[arg(long, value_name = "KEY", requires = "plot")]
+    #[arg(long, value_name = "KEY")]
     x: Option<String>,
     /// The number on the vertical axis, by its column in the data set
     #[arg(long, value_name = "NUMBER", requires = "plot", default_value = RATE.column)]
@@ -82,10 +85,16 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let changes = args.changes.get();
     let plan = Plan::of(&args.file, &changes, &args.vary, args.repeat, places)?;
     let force = args.plot.force;
-    force.check(args.plot.plot.as_deref(), slice::from_ref(&args.file), "--plot")?;
-    let Plot { plot, x, y, .. } = &args.plot;
-    let axes = |file| Axes::choose(&plan, x.as_deref(), y, places == Places::Both).map(|axes| (file, axes));
-    let plot = plot.as_deref().map(axes).transpose()?;
+    let Plot { plot, html, x, y, .. } = &args.plot;
+    let outputs = [plot.as_deref(), html.as_deref()];
+    force.goes_with(outputs != [None; 2], "--plot or --html")?;
+    outputs.iter().flatten().try_for_each(|out| force.check(Some(out), slice::from_ref(&args.file), ""))?;
+    anyhow::ensure!(
+        x.is_none() || outputs != [None; 2],
+        "--x: nothing is plotted; it goes with --plot or --html"
+    );
+    let axes = || Axes::choose(&plan, x.as_deref(), y, places == Places::Both);
+    let axes = (plot.is_some() || x.is_some()).then(axes).transpose()?;
     let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier.name()));
     let mut made = Made::begin(&plan, args.out.as_deref().map(|path| (path, identity)))?;
     let how = How { carrier, ..How::default() };
@@ -101,12 +110,15 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let print = |out: &mut _| view::print_sweep(&plan.base, &rows, how, &look, out);
     console::print_result(args.json, || view::SweepDocument::new(&plan.base, &rows), print)?;
     let runs = || rows.iter().flat_map(Row::runs);
-    if let (Some((file, axes)), true) = (plot, runs().next().is_some()) {
+    if let (Some((file, axes)), true) = (plot.as_deref().zip(axes), runs().next().is_some()) {
         let chart = axes.chart(&plan, &rows, &view::place(&rows)).with_context(|| {
             let (file, y) = (file.display(), axes.y());
             format!("{file}: is not written: no run has a value of {y}; choose another number with --y")
         })?;
         force.write(file, chart::svg(&chart))?;
+    }
+    if let Some(file) = html {
+        force.write(file, view::page(&plan, &rows, x.as_deref(), (args.compare, args.out.is_some())))?;
     }
     let whole = runs().count() == plan.jobs.len() && runs().all(|run| run.invalid.is_empty());
     Ok(if whole { Outcome::Whole } else { Outcome::Partial })

@@ -5,6 +5,7 @@ mod watch;
 
 use crate::Error;
 use crate::waits::Waiting;
+use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
 use slowpath_files::Existing;
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use watch::Watchers;
 
-/// The folders that a run's recordings are written to.
+/// What is kept of a run: the folders that its recordings are written to, and pictures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Folders<'a> {
     /// The events of every host as Parquet.
@@ -27,6 +28,8 @@ pub struct Folders<'a> {
     pub pcap: Option<&'a Path>,
     /// What to do if a packet file exists.
     pub existing: Existing,
+    /// Whether to keep pictures of the flows.
+    pub pictures: bool,
 }
 
 /// A run that has ended or was stopped.
@@ -41,6 +44,8 @@ pub struct Run {
     pub not_kept: u64,
     /// Whether it ran to its end.
     pub whole: bool,
+    /// The pictures of the flows, if they were asked for.
+    pub pictures: Option<Pictures>,
 }
 
 impl Run {
@@ -80,7 +85,9 @@ pub(crate) fn run_seen(
     mut at: impl FnMut(Instant),
     each: impl FnMut(FlowReport),
 ) -> Result<Run, Error> {
-    let analysis = Analysis::new(AnalysisOptions { vantage, ..AnalysisOptions::default() });
+    let options = AnalysisOptions { vantage, ..AnalysisOptions::default() };
+    let pictures = folders.pictures.then(|| Pictures::new(PictureOptions::default()));
+    let analysis = Analysis::with_labels(options, pictures);
     let mut watchers = Watchers::new(Tap::new(scenario.vantage(), analysis), Waiting::new(scenario));
     if let Some(folder) = folders.pcap {
         watchers.pcaps = files::captures(folder, scenario, folders.existing)?;
@@ -98,6 +105,6 @@ pub(crate) fn run_seen(
     let whole = progress == Progress::Finished;
     let frames = watchers.analysis.frames();
     let (analysis, waiting) = watchers.finish(if whole { Ending::Complete } else { Ending::Interrupted })?;
-    let (not_kept, ()) = analysis.finish_each(each);
-    Ok(Run { simulation, waiting, frames, not_kept: not_kept.flows, whole })
+    let (not_kept, pictures) = analysis.finish_each(each);
+    Ok(Run { simulation, waiting, frames, not_kept: not_kept.flows, whole, pictures })
 }

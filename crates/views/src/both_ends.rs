@@ -1,10 +1,13 @@
 //! Two recordings of one transfer, made one: which flows both have, and what both say of each.
 
-use crate::diagnosis::Paired;
+use crate::diagnosis::{Alone, Paired};
 use crate::recording::Recording;
+use crate::words;
 use slowpath_analyses::pairing::{Collector, PairingError, pair, verdict};
 use slowpath_analyses::report::FlowReport;
+use slowpath_model::FlowId;
 use slowpath_runs::input::Input;
+use std::collections::HashMap;
 
 /// One of two recordings of a transfer.
 pub struct Half {
@@ -28,6 +31,22 @@ pub struct Joined {
     pub flows: Vec<FlowReport>,
     /// How they were compared; `None` if one has no TCP.
     pub paired: Option<Paired>,
+}
+
+/// What is kept of each recording by itself: a page shows far fewer flows.
+const MOST_ALONE: usize = 1000;
+
+/// What a recording says of its flows by itself, of those that lost most.
+fn alone(flows: &[FlowReport]) -> HashMap<FlowId, Alone> {
+    let mut slowest: Vec<&FlowReport> = flows.iter().collect();
+    slowest.sort_by_key(|flow| flow.rank());
+    slowest.truncate(MOST_ALONE);
+    let alone = |flow: &FlowReport| Alone {
+        verdict: words::verdict(flow),
+        vantage: words::vantage(flow),
+        findings: flow.main().findings.clone(),
+    };
+    slowest.into_iter().map(|flow| (flow.id, alone(flow))).collect()
 }
 
 /// Joins two recordings. Whichever is given first, the result is the same, except for the place of the half. If one has
@@ -55,7 +74,8 @@ pub fn join(halves: [Half; 2]) -> Result<Joined, PairingError> {
     }
     let [epoch_one, epoch_two] = [&one, &two].map(|half| half.input.epoch_ns().unwrap_or(0));
     let pairing = pair(&one.collector.finish(epoch_one), &two.collector.finish(epoch_two))?;
+    let alone = [alone(&one.flows), alone(&two.flows)];
     let (base, flows) = verdict::merge_all(&pairing, [one.flows, two.flows]);
     let recordings = vec![one.recording, two.recording];
-    Ok(Joined { reported: order[base], recordings, flows, paired: Some(Paired { base, pairing }) })
+    Ok(Joined { reported: order[base], recordings, flows, paired: Some(Paired { base, pairing, alone }) })
 }

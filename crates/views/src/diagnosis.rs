@@ -4,7 +4,9 @@ use crate::rank::Ranking;
 use crate::recording::Recording;
 use slowpath_analyses::pairing::Pairing;
 use slowpath_analyses::report::{Finding, FlowReport};
+use slowpath_model::FlowId;
 use slowpath_remedies::Advice;
+use std::collections::HashMap;
 
 /// What `diagnose --help` teaches about the command.
 pub const HELP: &str = "\
@@ -80,4 +82,17 @@ pub struct Paired {
     pub base: usize,
     /// The result of the comparison.
     pub pairing: Pairing,
+    /// What each recording says alone of its flows, before they were compared: of those that lost most.
+    pub alone: [HashMap<FlowId, Alone>; 2],
+}
+
+/// What one of two recordings says of a flow by itself.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// The verdict.
+    pub verdict: String,
+    /// Where it was recorded.
+    pub vantage: &'static str,
+    /// The findings with their evidence, the longest first.
+    pub findings: Vec<Finding>,
 }

@@ -17,7 +17,8 @@
 //! - [`flame`]: flame graphs, as SVG.
 //! - [`layers`]: call graphs in layers, as SVG.
 //! - [`page`]: the data of the HTML page, and the page itself, a self-contained file.
-//! - [`events`]: events, one per line. [`flow_list`]: flows, one per line. [`summary`]: many flows on a screen.
+//! - [`events`]: events, one per line. [`flow_list`]: flows, one per line.
+//!   [`flow_line`]: what a list says of each. [`summary`]: many flows on a screen.
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
 //! - [`what_if`]: a transfer with other settings. [`diff`]: two captures next to each other.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, for several commands.
@@ -48,6 +49,7 @@ pub mod drill;
 pub mod events;
 pub mod explain;
 pub mod flame;
+pub mod flow_line;
 pub mod flow_list;
 pub mod ftp;
 pub mod headline;

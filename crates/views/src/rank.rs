@@ -1,5 +1,6 @@
 //! Ranks flows by lost time, and sums up those not shown in full.
 
+use crate::flow_line::{Line, MOST_LINES};
 use crate::services::{By, Listed, Member, Services};
 use slowpath_analyses::report::{FlowReport, Rank};
 use slowpath_analyses::{Judged, Labels};
@@ -45,6 +46,8 @@ pub struct Ranking {
     pub flows: u64,
     /// The number of flows that the selection left out.
     pub left_out: u64,
+    /// A line for each selected flow, as long as there are not too many, if these were asked for.
+    pub lines: Vec<Line>,
     top: Option<usize>,
 }
 
@@ -71,12 +74,20 @@ impl Ranking {
     /// This ranking with another number of flows in full, of those that are kept.
     #[must_use]
     pub fn narrowed(self, top: Option<usize>) -> Self {
-        let Self { mut full, mut others, flows, left_out, .. } = self;
+        let Self { mut full, mut others, flows, left_out, lines, .. } = self;
         for flow in full.drain(kept(top).min(full.len())..) {
             others.add(&Member::of(&flow, 0, 0));
         }
-        Self { full, others, flows, left_out, top }
+        Self { full, others, flows, left_out, lines, top }
     }
+}
+
+/// A page shows more flows in full than a terminal, since one need not scroll past them.
+const FLOWS_ON_PAGE: usize = 50;
+
+/// How many flows a page shows in full where a terminal shows `top`.
+pub fn on_page(top: Option<usize>) -> Option<usize> {
+    Some(top.unwrap_or(0).max(FLOWS_ON_PAGE))
 }
 
 /// How many reports are kept.
@@ -94,19 +105,30 @@ pub struct Ranker {
     flows: u64,
     left_out: u64,
     names: Option<Names>,
+    lines: Option<Vec<Line>>,
 }
 
 impl Ranker {
     /// Starts a ranking.
     pub fn new(selection: Selection) -> Self {
         let others = Services::new(selection.by);
-        Self { selection, candidates: Vec::new(), others, flows: 0, left_out: 0, names: None }
+        Self { selection, candidates: Vec::new(), others, flows: 0, left_out: 0, names: None, lines: None }
     }
 
     /// Replaces the addresses and ports of flows, once they are selected.
     #[must_use]
     pub fn with_names(self, names: Option<Names>) -> Self {
         Self { names, ..self }
+    }
+
+    /// Also keeps what a page shows, if one is `asked` for: more flows in full, and a line for each selected flow.
+    #[must_use]
+    pub fn with_page(mut self, asked: bool) -> Self {
+        if asked {
+            self.lines = Some(Vec::new());
+            self.selection.top = on_page(self.selection.top);
+        }
+        self
     }
 
     /// Adds a flow.
@@ -128,6 +150,9 @@ impl Labels for Ranker {
         }
         if let Some(names) = &mut self.names {
             flow.key = names.key(&flow.key);
+        }
+        if let Some(lines) = self.lines.as_mut().filter(|lines| lines.len() < MOST_LINES) {
+            lines.push(Line::of(&flow));
         }
         let rank = flow.rank();
         self.candidates.push((rank, flow));
@@ -161,6 +186,7 @@ impl Ranker {
             others: self.others,
             flows: self.flows,
             left_out: self.left_out,
+            lines: self.lines.unwrap_or_default(),
             top: self.selection.top,
         }
     }

@@ -1,7 +1,7 @@
 //! Sums up flows that have something in common, such as the server and its port: services.
 
 use crate::headline::main_finding;
-use crate::quantity::{count, counted, duration, share};
+use crate::quantity::count;
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, Endpoint, FlowId, FlowKey, Instant, Rate, Vantage, nanos};
@@ -274,26 +274,6 @@ impl Totals {
             .into_iter()
             .map(|(limit, time)| (limit, Duration::from_nanos(time), time as f64 / all))
             .collect()
-    }
-
-    /// In one line: number, service, data, lost time and main limit.
-    pub fn in_a_line(&self, name: &str) -> String {
-        let mostly = match (self.limits().first(), self.worst.cause) {
-            (Some(_), Some(cause)) if self.flows == 1 => format!(", mostly {}", cause.title()),
-            (Some((limit, _, part)), _) => format!(", {} {}", share(*part), limit.title()),
-            (None, _) => String::new(),
-        };
-        let lost = match self.lost {
-            Duration::ZERO => String::new(),
-            lost => format!(", {} lost", duration(lost)),
-        };
-        let flow = self.worst.flow;
-        let bytes = if self.bytes == Bytes::ZERO { "no data".to_owned() } else { self.bytes.to_string() };
-        if self.flows == 1 {
-            format!("flow {flow} to {name}: {bytes}{lost}{mostly}")
-        } else {
-            format!("{} to {name}: {bytes}{lost}{mostly} (worst: flow {flow})", counted(self.flows, "flow"))
-        }
     }
 }
 

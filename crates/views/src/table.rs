@@ -58,6 +58,24 @@ impl Table {
         self.rows.push(Row::Title(cell(&text)));
     }
 
+    /// How many columns are labels.
+    pub const fn labels(&self) -> usize {
+        self.labels
+    }
+
+    /// The heading's cells.
+    pub fn heading(&self) -> &[String] {
+        &self.heading
+    }
+
+    /// The cells of each row.
+    pub fn cells(&self) -> impl Iterator<Item = &[String]> {
+        self.rows.iter().filter_map(|row| match row {
+            Row::Title(_) => None,
+            Row::Cells(cells) => Some(cells.as_slice()),
+        })
+    }
+
     /// Prints the table within the width of `look`.
     ///
     /// # Errors

@@ -99,7 +99,8 @@ fn cells(label: String, spread: &Spread) -> Vec<String> {
     [label, of].into_iter().chain(times).chain([over(2), over(4)]).collect()
 }
 
-fn words(on: Wait) -> &'static str {
+/// The place, for people.
+pub(crate) const fn words(on: Wait) -> &'static str {
     match on {
         Wait::Ring => "receive ring",
         Wait::CpuBacklog => "CPU backlog",

@@ -1,7 +1,7 @@
 //! What one end sent, and the answers to it.
 
 use super::thinned::Thinned;
-use super::{Answer, Data, Flight, Mark, Picture, RoundTrip, Sacked};
+use super::{Answer, Data, Flight, Mark, Packet, Picture, RoundTrip, Sacked};
 use crate::label::Label;
 use crate::outstanding::SpuriousRetransmission;
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
@@ -61,7 +61,7 @@ impl Direction {
         // The SYN takes a sequence number before the data it may carry (RFC 7413).
         let low = segment.seq + u32::from(segment.flags.has(Flags::SYN));
         let high = low + segment.len;
-        let mark = Mark::at(at, Data { low, high, label });
+        let mark = Mark::at(at, Data { low, high, label, packet: Some(Packet::of(segment)) });
         self.data = Some((self.data.map_or(at, |(first, _)| first), at));
         let (first, highest) = self.reached.unwrap_or((low, high));
         self.reached = Some((first, highest.max(high)));
@@ -80,7 +80,13 @@ impl Direction {
     pub fn found_spurious(&mut self, spurious: &SpuriousRetransmission, most: usize) {
         let SpuriousRetransmission { at, low, high, .. } = *spurious;
         let was = |data: &Data| data.label == Label::Retransmission && data.low < high && low < data.high;
-        self.again.correct(at, was, Data { low, high, label: Label::Spurious }, most);
+        let now = |alone: Option<&Data>| Data {
+            low,
+            high,
+            label: Label::Spurious,
+            packet: alone.and_then(|data| data.packet),
+        };
+        self.again.correct(at, was, now, most);
     }
 
     /// The other end sent a segment, which may acknowledge.
@@ -98,6 +104,8 @@ impl Direction {
             window_min: window,
             window_max: window,
             unscaled: segment.flags.has(Flags::SYN),
+            frame: segment.frame,
+            flags: segment.flags,
         };
         // An answer without news would only take the place of one with news.
         let news = self.answers.marks().last().is_none_or(|last| {

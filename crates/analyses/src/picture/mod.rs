@@ -12,7 +12,7 @@ use crate::analysis::Labels;
 use crate::label::{Judged, Label};
 use crate::outstanding::SpuriousRetransmission;
 use direction::Direction;
-use slowpath_model::{End, Event, EventKind, FlowId, Instant, StreamOffset};
+use slowpath_model::{End, Event, EventKind, Flags, FlowId, Instant, Segment, StreamOffset};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 use thinned::thin;
@@ -37,6 +37,25 @@ impl<S> Mark<S> {
     }
 }
 
+/// What a frame's TCP header says, besides its sequence numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The frame's number in the recording, from 1.
+    pub frame: u64,
+    /// Control bits.
+    pub flags: Flags,
+    /// The acknowledgment number; `None` without the ACK bit.
+    pub ack: Option<StreamOffset>,
+    /// The window field as on the wire, unscaled.
+    pub window: u16,
+}
+
+impl Packet {
+    const fn of(segment: &Segment) -> Self {
+        Self { frame: segment.frame, flags: segment.flags, ack: segment.ack, window: segment.window }
+    }
+}
+
 /// A segment of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
@@ -46,6 +65,8 @@ pub struct Data {
     pub high: StreamOffset,
     /// Its label, as far as the whole recording shows it.
     pub label: Label,
+    /// Its frame: of several, the first one's; `None` if it is not known which that was.
+    pub packet: Option<Packet>,
 }
 
 /// An answer of the receiver: an ACK.
@@ -63,6 +84,10 @@ pub struct Answer {
     pub window_max: u32,
     /// Whether the windows are not to be scaled, being those of a SYN (RFC 7323, section 2.2).
     pub unscaled: bool,
+    /// The first one's frame.
+    pub frame: u64,
+    /// The first one's control bits.
+    pub flags: Flags,
 }
 
 /// Selectively acknowledged data: the first SACK block of an ACK.
@@ -256,6 +281,21 @@ impl Labels for Pictures {
         let most = self.most();
         if let Some(directions) = self.flows.get_mut(&flow) {
             directions[from.index()].found_spurious(spurious, most);
+        }
+    }
+}
+
+/// Pictures where they are wanted.
+impl Labels for Option<Pictures> {
+    fn judged(&mut self, flow: FlowId, event: &Event, judged: Judged) {
+        if let Some(pictures) = self {
+            pictures.judged(flow, event, judged);
+        }
+    }
+
+    fn found_spurious(&mut self, flow: FlowId, from: End, spurious: &SpuriousRetransmission) {
+        if let Some(pictures) = self {
+            pictures.found_spurious(flow, from, spurious);
         }
     }
 }

@@ -48,9 +48,15 @@ impl<S: Shown> Thinned<S> {
         self.keep_within(most);
     }
 
-    /// The event drawn at `at` turned out to show `now`; `was` recognises what it was taken for. If it was merged with
-    /// others, these keep its extent.
-    pub fn correct(&mut self, at: Instant, was: impl Fn(&S) -> bool, now: S, most: usize) {
+    /// The event drawn at `at` turned out to show `now`, which is made of what it showed where that is known; `was`
+    /// recognises what it was taken for. If it was merged with others, these keep its extent.
+    pub fn correct(
+        &mut self,
+        at: Instant,
+        was: impl Fn(&S) -> bool,
+        now: impl Fn(Option<&S>) -> S,
+        most: usize,
+    ) {
         // A mark that was merged several times spans less than two stretches.
         let earliest = at.nanos().saturating_sub(self.stretch.saturating_mul(2));
         let behind = self.marks.partition_point(|mark| mark.from <= at);
@@ -58,10 +64,10 @@ impl<S: Shown> Thinned<S> {
         let Some(back) = near.into_iter().position(|mark| mark.to >= at && was(&mark.shows)) else { return };
         let place = behind - 1 - back;
         if self.marks[place].count == 1 {
-            self.marks[place].shows = now;
+            self.marks[place].shows = now(Some(&self.marks[place].shows));
         } else {
             self.marks[place].count -= 1;
-            self.insert(Mark::at(at, now));
+            self.insert(Mark::at(at, now(None)));
             self.keep_within(most);
         }
     }

@@ -24,7 +24,7 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
             flow.explain();
             flows.push(flow);
         };
-        let seen = observe(args, file, options, Some(&mut collector), console, keep)?;
+        let (seen, ()) = observe(args, file, options, Some(&mut collector), console, &(), keep)?;
         let (recording, input) = (seen.read.recording.clone(), seen.read.input.clone());
         Ok((seen, Half { recording, input, flows, collector }))
     };

@@ -2,17 +2,21 @@
 
 use super::Diagnose;
 use crate::console::{self, Console};
-use crate::diagnose::observe::{Seen, on_page};
+use crate::diagnose::observe::Seen;
 use crate::{Outcome, recording};
 use anyhow::Context;
 use slowpath_analyses::AnalysisOptions;
 use slowpath_analyses::picture::Pictures;
-use slowpath_analyses::report::FlowReport;
 use slowpath_runs::input::all_pictures;
 use slowpath_runs::watch::Watched;
 use slowpath_views::live::{self, LiveDocument};
 use slowpath_views::recording::without_names;
-use slowpath_views::{Diagnosis, Paired, Recording, json, page, rank::Ranking, summary::Summary, terminal};
+use slowpath_views::{
+    Diagnosis, Paired, Recording, json, page,
+    rank::{Ranking, on_page},
+    summary::Summary,
+    terminal,
+};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -36,7 +40,7 @@ pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Res
     let outcome = recording::outcome(&recordings);
     let recordings = if args.anonymize.is_some() { without_names(recordings) } else { recordings };
     let shown =
-        ranking.full.iter().take(on_page(args).unwrap_or_default()).map(|flow| (flow.id, flow.sender));
+        ranking.full.iter().take(on_page(args.top).unwrap_or_default()).map(|flow| (flow.id, flow.sender));
     let shown: Vec<_> = shown.collect();
     let progress = || recording::progress(&seen.file, console);
     let whole = |pictures| all_pictures(&seen.file, options, &shown, pictures, &progress);
@@ -64,12 +68,9 @@ fn tell(
         json::write(&json::Diagnosis::of(&diagnosis), &mut out)?;
     }
     if let Some((path, pictures)) = pictures {
-        diagnosis.ranking = diagnosis.ranking.narrowed(on_page(args));
-        let draw = |flow: &FlowReport| pictures.picture(flow.id, flow.sender);
-        let drawn = page::Pictures { of: &draw, dropped: pictures.dropped() };
-        let mut text = Vec::new();
-        page::write(&diagnosis, &drawn, &mut text).with_context(|| path.display().to_string())?;
-        args.force.write(path, text)?;
+        diagnosis.ranking = diagnosis.ranking.narrowed(on_page(args.top));
+        let page = page::of_pictures(&diagnosis, &pictures).with_context(|| path.display().to_string())?;
+        args.force.write(path, page)?;
     }
     if !args.json {
         diagnosis.ranking = diagnosis.ranking.narrowed(args.top);
@@ -83,6 +84,9 @@ fn tell(
 pub fn present(mut watched: Watched, args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let (choice, look) = (&args.choice, console.look());
     watched.choose(choice.flow, choice.min_bytes, choice.filter.as_ref());
+    if let Some(path) = &args.html {
+        args.force.write(path, live::html(&watched)?)?;
+    }
     if args.summary {
         let summary = Summary::of_watched(&watched, choice.selection(None, args.by));
         let text = |out: &mut _| live::print_summary(&watched, &summary, args.top, &look, out);

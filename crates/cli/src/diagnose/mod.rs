@@ -12,7 +12,7 @@ use crate::output::Force;
 use crate::recording;
 use clap::{Args, ValueHint};
 use conclude::{Found, conclude, present};
-use observe::observe_ranked;
+use observe::{observe, ranker};
 use slowpath_analyses::{Analysis, VantageOverride, report::FlowReport};
 use slowpath_runs::input::{self, options};
 use slowpath_runs::watch;
@@ -48,7 +48,7 @@ pub struct Diagnose {
     /// slowpath/summary/1)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the verdict, the limits over time and a time–sequence plot as one HTML page
+    /// Also write the verdict, all flows and plots over time as one HTML page, which needs no network
     #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// Replace addresses as `slowpath anonymize` does, with a random key or the one in the file, and leave other names out
@@ -58,20 +58,18 @@ pub struct Diagnose {
     pub(crate) force: Force,
 }
 
-/// A page shows more flows in full than a terminal, since one need not scroll past them.
-const FLOWS_ON_PAGE: usize = 50;
-
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
-    let output = args.html.as_deref().or(args.live.raw.as_deref());
-    args.force.check(output, &args.files, "--html or --raw")?;
+    let outputs = [args.html.as_deref(), args.live.raw.as_deref()];
+    args.force.goes_with(outputs != [None; 2], "--html or --raw")?;
+    outputs.iter().flatten().try_for_each(|output| args.force.check(Some(output), &args.files, ""))?;
     if args.live.live {
         return present(live::watch(&args.live, args.force, console)?, args, console);
     }
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
-        let may = args.html.is_none() && args.vantage.is_none() && args.anonymize.is_none();
-        let not = "--html, --vantage and --anonymize do not go with it";
+        let may = args.vantage.is_none() && args.anonymize.is_none();
+        let not = "--vantage and --anonymize do not go with it";
         anyhow::ensure!(may, "{}: has no packets: {not}", one.display());
         return present(watched, args, console);
     }
@@ -83,7 +81,8 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     match args.files.as_slice() {
         [one] => {
             let options = options(args.vantage, one);
-            let (seen, mut ranking) = observe_ranked(args, one, options, console)?;
+            let (seen, ranker) = observe(args, one, options, None, console, &ranker(args)?, |_| ())?;
+            let mut ranking = ranker.finish();
             ranking.full.iter_mut().for_each(FlowReport::explain);
             let recordings = vec![seen.read.recording.clone()];
             conclude(args, console, Found { seen, options, ranking, recordings, paired: None })

@@ -1,14 +1,14 @@
 //! One recording, read and analysed.
 
-use super::{Diagnose, FLOWS_ON_PAGE};
+use super::Diagnose;
 use crate::console::Console;
 use crate::recording::{self, Read};
 use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_analyses::{Analysis, AnalysisOptions, Labels};
 use slowpath_runs::anonymize;
-use slowpath_views::rank::{Ranker, Ranking};
+use slowpath_views::rank::Ranker;
 use std::path::{Path, PathBuf};
 
 /// The result.
@@ -19,61 +19,29 @@ pub struct Seen {
     pub pictures: Option<Pictures>,
 }
 
-/// Reads one recording, and reports its flows one after the other; [`FlowReport::explain`] adds the evidence.
-pub fn observe(
+/// Reads one recording, and gives the reports of its flows to `takes`, or one after the other to `each`;
+/// [`FlowReport::explain`] adds the evidence.
+pub fn observe<T: Labels + Clone>(
     args: &Diagnose,
     file: &Path,
     options: AnalysisOptions,
     collector: Option<&mut Collector>,
     console: &Console,
+    takes: &T,
     each: impl FnMut(FlowReport),
-) -> anyhow::Result<Seen> {
-    let (read, not_kept, pictures) = match &args.html {
-        None => {
-            let fresh = || Analysis::new(options);
-            let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
-            (read, analysis.finish_each(each).0, None)
-        }
-        Some(_) => {
-            let wanted = PictureOptions::only(args.choice.flow.map(|flow| [flow].into()));
-            let fresh = || Analysis::with_labels(options, Pictures::new(wanted.clone()));
-            let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
-            let (not_kept, pictures) = analysis.finish_each(each);
-            (read, not_kept, Some(pictures))
-        }
-    };
-    Ok(Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures })
-}
-
-/// Reads one recording, and ranks its flows.
-pub fn observe_ranked(
-    args: &Diagnose,
-    file: &Path,
-    options: AnalysisOptions,
-    console: &Console,
-) -> anyhow::Result<(Seen, Ranking)> {
-    let mut ranker = ranker(args)?;
-    if args.html.is_some() {
-        return Ok((observe(args, file, options, None, console, |flow| ranker.add(flow))?, ranker.finish()));
-    }
-    let fresh = || Analysis::with_labels(options, ranker.clone());
-    let (read, analysis) = recording::analyse(file, None, console, fresh)?;
-    let (not_kept, ranker) = analysis.finish_each(|_| ());
-    Ok((Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures: None }, ranker.finish()))
-}
-
-/// How many flows a page shows in full.
-pub fn on_page(args: &Diagnose) -> Option<usize> {
-    Some(args.top.unwrap_or(0).max(FLOWS_ON_PAGE))
+) -> anyhow::Result<(Seen, T)> {
+    let only = args.choice.flow.map(|flow| [flow].into());
+    let wanted = args.html.is_some().then(|| PictureOptions::only(only));
+    let fresh = || Analysis::with_labels(options, (wanted.clone().map(Pictures::new), takes.clone()));
+    let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
+    let (not_kept, (pictures, takes)) = analysis.finish_each(each);
+    Ok((Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures }, takes))
 }
 
 /// What puts the flows in order, and keeps those that are shown in full.
 pub fn ranker(args: &Diagnose) -> anyhow::Result<Ranker> {
-    let top = match (args.json, &args.html) {
-        (true, _) => Some(usize::MAX),
-        (false, Some(_)) => on_page(args),
-        (false, None) => args.top,
-    };
+    let top = if args.json { Some(usize::MAX) } else { args.top };
     let names = args.anonymize.as_ref().map(|key_file| anonymize::names(key_file.as_deref())).transpose()?;
-    Ok(Ranker::new(args.choice.selection(top, args.by)).with_names(names))
+    let ranker = Ranker::new(args.choice.selection(top, args.by)).with_names(names);
+    Ok(ranker.with_page(args.html.is_some()))
 }

@@ -53,8 +53,12 @@ fn stored_probe_records_are_diagnosed() {
     fs::write(&part, [&whole[..20], &[9], &whole[21..]].concat()).expect("the folder is there");
     let (code, _, err) = outcome(&run(&folder, &["diagnose", "part.raw"]));
     assert!(code == 2 && err.contains("part.raw: these records are of version 9"), "{code} {err}");
-    let (code, _, err) = outcome(&run(&folder, &["diagnose", "--html", "page.html", kept]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "--vantage", "sender", kept]));
     assert!(code == 2 && err.contains("has no packets"), "{code} {err}");
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "--html", "page.html", kept]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let page = fs::read_to_string(folder.path("page.html")).expect("it was written");
+    assert!(page.contains("This host's connections – slowpath</title>") && page.contains("receive-window/"));
 }
 
 /// Without privilege, `TCP_INFO` shows the same slow reader.

@@ -251,9 +251,14 @@ fn files(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
     for file in [capture, cut] {
         commands.extend(of_captures.map(|line| with_name(line, &file)));
     }
-    for line in
-        ["scenario check NAME", "scenario check NAME --json", "run NAME", "run NAME --json", "sweep NAME"]
-    {
+    for line in [
+        "scenario check NAME",
+        "scenario check NAME --json",
+        "run NAME",
+        "run NAME --json",
+        "run NAME --html page.html",
+        "sweep NAME",
+    ] {
         commands.extend([&scenario, &wrong].map(|file| with_name(line, file)));
     }
     commands.extend(OF_PROFILES.map(|line| with_name(line, &profile)));

@@ -13,18 +13,20 @@ const SCENARIO: &str = "title = \"Short\"\nduration = \"1 s\"\n[path]\nrate = \"
                         [flows]\namount = \"10 KiB\"\n";
 
 /// Commands that write one file, without its name, which is their last argument.
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 9] = [
     &["diagnose", "transfer.pcap", "--html"],
     &["profile", "flame", "perf.data", "--out"],
     &["profile", "export", "perf.data", "--as", "folded", "--out"],
     &["profile", "export", "perf.data", "--as", "pprof", "--out"],
     &["profile", "attribute", "perf.data", "--svg"],
     &["sweep", "short.toml", "--vary", "path.delay=1ms,2ms", "--plot"],
+    &["sweep", "short.toml", "--vary", "path.delay=1ms,2ms", "--html"],
+    &["run", "short.toml", "--html"],
     &["papers", "wu", "--seeds", "1", "--html"],
 ];
 
 /// The number of these commands that take a second at most.
-const QUICK: usize = 6;
+const QUICK: usize = 8;
 
 fn folder() -> Captures {
     let folder = Captures::new();

@@ -25,6 +25,27 @@ fn run_prints_tables_and_verdict() {
     assert!((8.5e6..10e6).contains(&rate), "{rate}");
 }
 
+/// The page has the plot and the list; the text and JSON are as without it.
+#[test]
+fn page_of_a_run_has_its_flows_with_plots() {
+    let folder = Captures::new();
+    folder.write("short.toml", SCENARIO);
+    let (_, text, _) = outcome(&run(&folder, &["run", "short.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["run", "short.toml", "--html", "run.html"]));
+    assert_eq!((code, out, err.as_str()), (0, text, ""));
+    let page = std::fs::read_to_string(folder.path("run.html")).expect("it was written");
+    assert!(page.contains("<title>short.toml – slowpath</title>"));
+    let (_, rest) = page.split_once("id=\"data\">").expect("the data");
+    let data = json(rest.split_once("</script>").expect("its end").0);
+    assert_eq!(data["command"], "slowpath diagnose short.toml");
+    let flow = &data["flows"][0];
+    assert!(flow["picture"]["fresh"]["length"].as_array().is_some_and(|all| all.len() > 1000));
+    assert_eq!((&data["lines"]["flow"], &data["lines"]["upload"]), (&Value::from([1]), &Value::from([1])));
+    assert!(data["lines"]["bytes"][0].as_u64().is_some_and(|bytes| bytes > 5_000_000), "{}", data["lines"]);
+    let cause = flow["findings"][0]["cause"].as_u64().expect("a place") as usize;
+    assert!(data["causes"][cause]["page"].as_str().is_some_and(|page| page.starts_with("# ")));
+}
+
 #[test]
 fn pcap_of_a_run_has_the_bytes_of_its_diagnosis() {
     let folder = Captures::new();

@@ -417,6 +417,28 @@ fn plot_has_a_line_for_each_combination() {
 }
 
 #[test]
+fn page_has_a_plot_of_each_number_and_all_rows() {
+    let folder = folder();
+    let text = sweep_stdout(&folder, &[]);
+    assert_eq!(sweep_stdout(&folder, &["--html", "sweep.html"]), text);
+    let page = fs::read_to_string(folder.path("sweep.html")).expect("the page");
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    for part in [
+        "<figcaption>throughput</figcaption>",
+        ">streams 2</text>",
+        "<th class=\"label\">delay</th>",
+        ">20 ms</td>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(page.matches("<figure>").count() > 1 && page.contains("also tried"));
+    assert!(!page.contains("src=") && !page.contains("url("), "nothing is fetched");
+    sweep_stdout(&folder, &["--html", "streams.html", "--x", "flows.up.streams"]);
+    let page = fs::read_to_string(folder.path("streams.html")).expect("the page");
+    assert!(page.contains(">delay 20 ms</text>"), "{page}");
+}
+
+#[test]
 fn plot_arguments_are_checked_before_any_run() {
     let folder = folder();
     for (more, part) in [
@@ -424,6 +446,7 @@ fn plot_arguments_are_checked_before_any_run() {
         (&["--plot", "a.svg", "--x", "path.rate"], "path.delay, flows.up.streams"),
         (&["--plot", "a.svg", "--y", "speed"], "rate_bit_per_s"),
         (&["--y", "rtt_s", "--x", "path.delay"], "--plot"),
+        (&["--x", "path.delay"], "--x: nothing is plotted"),
         (&["--plot", "a.svg", "--vary", "flows.up.streams=1"], "has several numbers to draw over"),
         (
             &[

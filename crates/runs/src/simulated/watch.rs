@@ -4,19 +4,23 @@ use super::files::Capture;
 use crate::Error;
 use crate::waits::Waiting;
 use slowpath_analyses::Analysis;
+use slowpath_analyses::picture::Pictures;
 use slowpath_recording::{Ending, Writer};
 use slowpath_simulator::{Observer, Occurrence, Sight, Tap, Wants};
 
+/// The analysis of what the vantage host saw, with pictures if they are wanted.
+pub type Drawn = Analysis<Option<Pictures>>;
+
 /// The observers of a run.
 pub struct Watchers {
-    pub analysis: Tap<Analysis>,
+    pub analysis: Tap<Drawn>,
     pub pcaps: Vec<Capture>,
     pub records: Vec<Tap<Writer>>,
     waiting: Waiting,
 }
 
 impl Watchers {
-    pub fn new(analysis: Tap<Analysis>, waiting: Waiting) -> Self {
+    pub fn new(analysis: Tap<Drawn>, waiting: Waiting) -> Self {
         Self { analysis, pcaps: Vec::new(), records: Vec::new(), waiting }
     }
 
@@ -27,7 +31,7 @@ impl Watchers {
     }
 
     /// Finishes the analysis and the files when the run has ended or was stopped.
-    pub fn finish(mut self, end: Ending) -> Result<(Analysis, Waiting), Error> {
+    pub fn finish(mut self, end: Ending) -> Result<(Drawn, Waiting), Error> {
         self.flush()?;
         for record in self.records {
             record.finish().finish(end)?;

@@ -46,11 +46,12 @@ impl BoundResult {
 }
 
 /// The device that sends the sender's packets.
-fn device<'a>(watched: &'a Watched, account: &Account) -> Option<&'a Device> {
+pub fn device<'a>(watched: &'a Watched, account: &Account) -> Option<&'a Device> {
     watched.devices.get(&(account.id, account.sender()))
 }
 
-fn advice(
+/// The fix on the sending host, if it is the limit itself.
+pub fn advice(
     bound: &Bound,
     evidence: &[analyses::Evidence],
     device: Option<&Device>,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_analyses::Cause;
 use slowpath_analyses::hosts::{Account, Spell, What};
 use slowpath_model::{Instant, nanos};
 
@@ -21,6 +22,8 @@ pub struct SpellResult {
     limit: Option<&'static str>,
     /// The cause, as `slowpath causes` has it; `null` if the state is not `held`.
     cause: Option<String>,
+    #[serde(skip)]
+    held_by: Option<Cause>,
 }
 
 impl SpellResult {
@@ -53,7 +56,18 @@ impl SpellResult {
             state,
             limit: cause.map(|cause| cause.limit().slug()),
             cause: cause.map(|cause| cause.to_string()),
+            held_by: cause,
         }
+    }
+
+    /// What held the sender; `None` if the state is not `held`.
+    pub const fn held_by(&self) -> Option<Cause> {
+        self.held_by
+    }
+
+    /// How long it lasted, in nanoseconds.
+    pub const fn lasted_ns(&self) -> u64 {
+        self.to_ns - self.from_ns
     }
 }
 

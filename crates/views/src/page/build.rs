@@ -1,17 +1,18 @@
 //! Converts a diagnosis to the page's data.
 
+use super::names::{causes, limits, place};
 use super::picture::PictureData;
 use super::queueing::QueueingData;
-use super::{CauseName, FindingData, FlowData, LimitName, Page, RecordingText, Spells};
+use super::{FindingData, FlowData, FlowLines, OtherEnd, Page, RecordingText, SCHEMA, Spells, StallData};
 use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash};
 use crate::recording::Recording;
-use crate::services::Rows;
+use crate::wall_clock::Utc;
 use crate::words;
+use slowpath_analyses::Label;
 use slowpath_analyses::picture::Picture;
-use slowpath_analyses::report::{Finding, FlowReport, Spell};
-use slowpath_analyses::{Cause, Label, Limit};
+use slowpath_analyses::report::{Finding, FlowReport, Spell, Stall};
 use slowpath_model::{Bytes, Instant, shown};
 
 /// The source of the time–sequence plots.
@@ -21,9 +22,6 @@ pub struct Pictures<'a> {
     /// Flows whose plot was dropped to save memory.
     pub dropped: u64,
 }
-
-/// The most groups of flows listed in the page.
-const MOST_GROUPS: usize = 200;
 
 /// The page's data, with at most `most_marks` marks of each kind per plot and spells per flow.
 pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usize) -> Page {
@@ -38,10 +36,6 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
         });
         flows.push(flow_data(diagnosis, flow, picture.as_ref(), most_marks));
     }
-    let others = ranking.others.listed();
-    let Rows { own, others } = others.rows(MOST_GROUPS);
-    let mut groups: Vec<_> = own.iter().map(|(name, totals)| totals.in_a_line(&name.text(&[]))).collect();
-    groups.extend(others.map(|(number, totals)| totals.in_a_line(&format!("{number} others"))));
     let mut remarks = Vec::new();
     let mut remark = |number: u64, text: &str| {
         if number > 0 {
@@ -49,23 +43,26 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
         }
     };
     remark(ranking.left_out, "not shown, as asked for.");
+    remark(ranking.taken() - ranking.lines.len() as u64, "not in the list, to keep this page small.");
     remark(diagnosis.flows_not_kept, "seen and not kept, to save memory.");
     remark(pictures.dropped, "without a picture, to save memory: those whose data spans the shortest time.");
     remark(thinned, "drawn with less detail, to keep this page small: --flow N draws one in full.");
     remarks.extend(words::clocks(diagnosis));
     Page {
-        schema: "slowpath/page/1",
+        schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
+        title: title(diagnosis),
+        command: words::diagnose_command(diagnosis),
         recordings: diagnosis.recordings.iter().map(recording).collect(),
-        limits: Limit::ALL
-            .iter()
-            .map(|limit| LimitName { slug: limit.slug(), title: limit.title() })
-            .collect(),
-        causes: Cause::ALL.iter().map(cause_name).collect(),
+        limits: limits(),
+        causes: causes(|cause| {
+            let has = |flow: &FlowReport| flow.main().findings.iter().any(|finding| finding.cause == cause);
+            ranking.full.iter().any(has)
+        }),
         labels: Label::ALL.iter().map(|label| label.slug()).collect(),
         flow_count: ranking.flows,
         flows,
-        groups,
+        lines: FlowLines::of(&ranking.lines),
         remarks,
     }
 }
@@ -76,16 +73,22 @@ fn recording(recording: &Recording) -> RecordingText {
     let shown = |text: &String| shown::line(text).into_owned();
     let [warnings, notes] = [warnings, notes].map(|all| all.iter().map(shown).collect());
     let name = shown::line(words::recording_name(recording)).into_owned();
-    RecordingText { name, facts: words::recording_facts(recording), warnings, notes }
+    let start = recording.epoch_ns.zip(recording.span);
+    let began = start.map(|(epoch_ns, (first, _))| format!("{} UTC", Utc::of(epoch_ns, first).text()));
+    RecordingText { name, began, facts: words::recording_facts(recording), warnings, notes }
 }
 
-fn cause_name(cause: &Cause) -> CauseName {
-    let limit = Limit::ALL.iter().position(|limit| *limit == cause.limit()).unwrap_or(0);
-    CauseName { name: cause.to_string(), limit, title: cause.title() }
-}
-
-fn place(cause: Cause) -> usize {
-    Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0)
+/// The recordings' names without their folders; with them where the names alone would not tell them apart.
+pub(super) fn title(diagnosis: &Diagnosis<'_>) -> String {
+    let names: Vec<_> = diagnosis.recordings.iter().map(words::recording_name).collect();
+    let short =
+        |name: &&str| name.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(name).to_owned();
+    let mut shown: Vec<_> = names.iter().map(short).collect();
+    shown.dedup();
+    if shown.len() < names.len() {
+        shown = names.iter().map(|name| (*name).to_owned()).collect();
+    }
+    shown::line(&shown.join(" and ")).into_owned()
 }
 
 fn flow_data(
@@ -94,7 +97,8 @@ fn flow_data(
     picture: Option<&Picture>,
     most_marks: usize,
 ) -> FlowData {
-    let receiver = &flow.directions[(!flow.sender).index()].measures;
+    let (sender, receiver) = (&flow.main().measures, &flow.directions[(!flow.sender).index()].measures);
+    let shifts = [sender.window_scale.shift(), receiver.window_scale.shift()];
     let known = receiver.window_scale.is_known();
     FlowData {
         flow: flow.id.0,
@@ -114,13 +118,45 @@ fn flow_data(
         blind_spots: words::blind_spots(flow, words::pair(diagnosis, flow).is_some()),
         measures: measures(flow),
         show: words::show_command(diagnosis, flow),
-        picture: picture.map(|picture| PictureData::of(picture, receiver.window_scale.shift(), known)),
+        show_other: words::show_other_command(diagnosis, flow),
+        other_end: other_end(diagnosis, flow),
+        stalls: flow.main().stalls.iter().map(stall).collect(),
+        picture: picture.map(|picture| PictureData::of(picture, shifts, known)),
         queueing: words::pair(diagnosis, flow)
             .and_then(|(paired, pair)| QueueingData::of(paired, words::direction(paired, pair, flow.sender))),
     }
 }
 
+fn other_end(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<OtherEnd> {
+    let (paired, pair) = words::pair(diagnosis, flow)?;
+    let other = 1 - paired.base;
+    let alone = paired.alone[other].get(&pair.flows[other])?;
+    let here = |at: &Instant| paired.pairing.translate(other, *at).map(Instant::nanos);
+    let findings = alone.findings.iter().map(|finding| FindingData {
+        instants_ns: finding.instants.iter().filter_map(here).collect(),
+        ..plain_finding(finding)
+    });
+    let name = words::recording_name(diagnosis.recordings.get(other)?);
+    Some(OtherEnd {
+        recording: shown::line(name).into_owned(),
+        vantage: alone.vantage,
+        verdict: alone.verdict.clone(),
+        findings: findings.collect(),
+    })
+}
+
+fn stall(stall: &Stall) -> StallData {
+    let lasted_ns = slowpath_model::nanos(stall.lasted);
+    StallData { from_ns: stall.from.nanos(), lasted_ns, cause: stall.cause.slug(), frame: stall.frame }
+}
+
 fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport) -> FindingData {
+    let advice = (diagnosis.advise)(finding, flow).into_iter().map(Advice::of).collect();
+    FindingData { advice, ..plain_finding(finding) }
+}
+
+/// A finding without advice.
+fn plain_finding(finding: &Finding) -> FindingData {
     FindingData {
         cause: place(finding.cause),
         share: finding.share,
@@ -128,7 +164,7 @@ fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport)
         confidence: finding.confidence.slug(),
         evidence: finding.evidence.iter().map(|one| words::sentence(&words::evidence(one))).collect(),
         instants_ns: finding.instants.iter().map(|at| at.nanos()).collect(),
-        advice: (diagnosis.advise)(finding, flow).into_iter().map(Advice::of).collect(),
+        advice: Vec::new(),
     }
 }
 
@@ -166,13 +202,13 @@ fn merge(spells: &[Spell], first: Instant, last: Instant, parts: usize) -> Vec<S
     merged
 }
 
-fn measures(flow: &FlowReport) -> Vec<(&'static str, String)> {
+fn measures(flow: &FlowReport) -> Vec<(String, String)> {
     let sent = &flow.main().measures;
     let answered = &flow.directions[(!flow.sender).index()].measures;
     let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
     let rtt = if sent.rtt_by_ack.count > 0 { sent.rtt_by_ack } else { sent.rtt_by_timestamp };
     let mut labels = sent.labels;
-    vec![
+    let measures = [
         ("data", sent.unique_bytes.to_string()),
         ("goodput", sent.goodput.map_or_else(|| "-".to_owned(), |rate| rate.to_string())),
         ("data segments", count(sent.data_packets)),
@@ -184,12 +220,14 @@ fn measures(flow: &FlowReport) -> Vec<(&'static str, String)> {
         ("largest window", known(answered.window.max)),
         ("window closed for", duration(answered.window.zero_time)),
         ("retransmission timeouts", count(sent.timeouts)),
-    ]
+    ];
+    measures.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slowpath_analyses::Cause;
 
     #[test]
     fn merged_spells_keep_the_longest_cause_of_each_part() {

@@ -1,9 +1,12 @@
 //! Writes the page as a self-contained file.
 
+use super::Page;
 use super::build::{Pictures, page};
+use crate::chart::escaped;
 use crate::diagnosis::Diagnosis;
 use crate::json;
-use slowpath_analyses::picture::MOST_MARKS;
+use slowpath_analyses::picture::{self, MOST_MARKS};
+use slowpath_analyses::report::FlowReport;
 use std::io;
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
@@ -13,6 +16,8 @@ const SCRIPT: &str = include_str!("../../assets/report.js");
 
 /// The limit of a page's size, so that it can be sent by mail and opened anywhere.
 const MOST_BYTES: usize = 5_000_000;
+/// What a row of the list of flows may add to that.
+const BYTES_OF_A_LINE: usize = 75;
 /// With this few marks, a plot still shows as much as a screen can.
 const LEAST_MARKS: usize = 250;
 
@@ -25,7 +30,8 @@ pub struct PageSize {
     pub most_marks: usize,
 }
 
-/// Writes the page. If it would be larger than 5 MB, its plots have less detail, and the page says so.
+/// Writes the page. If it would be larger than 5 MB and 75 bytes for each flow, its plots have less detail, and the page
+/// says so.
 ///
 /// # Errors
 ///
@@ -36,34 +42,56 @@ pub fn write(
     out: &mut impl io::Write,
 ) -> io::Result<PageSize> {
     let mut most_marks = MOST_MARKS;
+    let most_bytes = MOST_BYTES + diagnosis.ranking.lines.len() * BYTES_OF_A_LINE;
     loop {
-        let mut data = Vec::new();
-        json::write_line(&page(diagnosis, pictures, most_marks), &mut data)?;
-        let text = embed(String::from_utf8_lossy(&data).trim_end());
-        if text.len() <= MOST_BYTES {
+        let page = page(diagnosis, pictures, most_marks);
+        let text = html(&page)?;
+        if text.len() <= most_bytes {
             out.write_all(text.as_bytes())?;
             return Ok(PageSize { bytes: text.len(), most_marks });
         }
         if most_marks <= LEAST_MARKS {
             let problem = format!(
-                "the page would have {} bytes, and {MOST_BYTES} is the most; show fewer flows (--top, --min-bytes)",
+                "the page would have {} bytes, and {most_bytes} is the most; show fewer flows (--top, --min-bytes)",
                 text.len()
             );
             return Err(io::Error::other(problem));
         }
-        most_marks /= 2;
+        // Not more often than needed: each time costs as much as writing the page.
+        let fitting = most_marks * most_bytes / text.len() * 7 / 8;
+        most_marks = fitting.min(most_marks / 2).max(LEAST_MARKS);
     }
+}
+
+/// The page of the flows whose plots are `kept`.
+///
+/// # Errors
+///
+/// If even the least detail does not make it small enough.
+pub fn of_pictures(diagnosis: &Diagnosis<'_>, kept: &picture::Pictures) -> io::Result<Vec<u8>> {
+    let draw = |flow: &FlowReport| kept.picture(flow.id, flow.sender);
+    let mut page = Vec::new();
+    write(diagnosis, &Pictures { of: &draw, dropped: kept.dropped() }, &mut page)?;
+    Ok(page)
+}
+
+/// The page with this data.
+pub(crate) fn html(page: &Page) -> io::Result<String> {
+    let mut data = Vec::new();
+    json::write_line(page, &mut data)?;
+    Ok(embed(&page.title, String::from_utf8_lossy(&data).trim_end()))
 }
 
 /// Inserts `data` and the script into the template. Parts are inserted from last to first, so that a placeholder is
 /// never looked for inside another part.
-fn embed(data: &str) -> String {
+fn embed(title: &str, data: &str) -> String {
     // In a script element only `<` can end it, as in a file named `</script>` or `<!--`; in XHTML, `]]>`.
     let data = data.replace('<', "\\u003c").replace("]]>", "]]\\u003e");
     let (before, after) = split(TEMPLATE, "{{data}}");
-    let (head, middle) = split(before, "{{style}}");
+    let (before, middle) = split(before, "{{style}}");
+    let (head, after_title) = split(before, "{{title}}");
     let (after_data, end) = split(after, "{{script}}");
-    [head, STYLE, middle, &data, after_data, SCRIPT, end].concat()
+    [head, &escaped(title), after_title, STYLE, middle, &data, after_data, SCRIPT, end].concat()
 }
 
 fn split<'a>(text: &'a str, mark: &str) -> (&'a str, &'a str) {
@@ -76,14 +104,15 @@ mod tests {
 
     #[test]
     fn a_name_cannot_leave_its_element() {
-        let page = embed(r#"{"name":"</script><script>alert(1)<!--]]>"}"#);
+        let page = embed("</title><b>", r#"{"name":"</script><script>alert(1)<!--]]>"}"#);
         assert!(page.contains(r"\u003c/script>\u003cscript>alert(1)\u003c!--]]\u003e"));
         assert_eq!(page.matches("</script").count(), TEMPLATE.matches("</script").count());
+        assert!(page.contains("<title>&lt;/title&gt;&lt;b&gt; – slowpath</title>"));
     }
 
     #[test]
     fn template_has_each_placeholder_once() {
-        for mark in ["{{data}}", "{{style}}", "{{script}}"] {
+        for mark in ["{{title}}", "{{data}}", "{{style}}", "{{script}}"] {
             assert_eq!(TEMPLATE.matches(mark).count(), 1, "{mark}");
         }
         assert!(!SCRIPT.contains("</script") && !STYLE.contains("</style"));

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::Label;
-use slowpath_analyses::picture::{Answer, Data, Mark, Picture};
+use slowpath_analyses::picture::{Answer, Data, Mark, Packet, Picture};
+use slowpath_model::Flags;
 
 /// The time–sequence picture of what the sender sent.
 #[derive(Serialize, JsonSchema)]
@@ -41,6 +42,22 @@ pub struct Strokes {
     pub count: Option<Vec<u32>>,
     /// Places in `labels`.
     pub label: Option<Vec<usize>>,
+    /// Their packets; `null` if most rows are of several.
+    pub packets: Option<Packets>,
+}
+
+/// What the header of a row's packet says, besides its sequence numbers: of several packets, that of the first.
+#[derive(Serialize, JsonSchema)]
+pub struct Packets {
+    /// The frame's number in the recording, from 1; 0 if it is not known which it was.
+    pub frame_delta: Vec<i64>,
+    /// The control bits as on the wire; `null` if each has the ACK bit alone.
+    pub flags: Option<Vec<u16>>,
+    /// The acknowledgment number, relative to the first byte of its direction; that of the row before without the ACK
+    /// bit.
+    pub ack_delta: Vec<i64>,
+    /// The window in bytes.
+    pub window_delta: Vec<i64>,
 }
 
 /// The receiver's ACKs and windows: a row is an ACK that says something new, or several that were merged.
@@ -60,6 +77,10 @@ pub struct Answers {
     pub window_below: Option<Vec<i64>>,
     /// How many ACKs.
     pub count: Option<Vec<u32>>,
+    /// The number of the first one's frame, from 1; `null` if most rows are of several.
+    pub frame_delta: Option<Vec<i64>>,
+    /// Its control bits as on the wire; `null` if each has the ACK bit alone.
+    pub flags: Option<Vec<u16>>,
 }
 
 /// Selective acknowledgments: a row is a block, or several that were merged.
@@ -98,12 +119,12 @@ pub struct Flights {
 }
 
 impl PictureData {
-    /// The columns of `picture`, whose receiver shifts its window field by `shift`.
-    pub(super) fn of(picture: &Picture, shift: u8, window_known: bool) -> Self {
+    /// The columns of `picture`, whose sender and receiver shift their window fields by `shifts`.
+    pub(super) fn of(picture: &Picture, shifts: [u8; 2], window_known: bool) -> Self {
         Self {
-            fresh: Strokes::of(&picture.fresh),
-            again: Strokes::of(&picture.again),
-            answers: Answers::of(&picture.answers, shift),
+            fresh: Strokes::of(&picture.fresh, shifts[0]),
+            again: Strokes::of(&picture.again, shifts[0]),
+            answers: Answers::of(&picture.answers, shifts[1]),
             sacks: Sacks {
                 from_ns_delta: deltas(picture.sacks.iter().map(|mark| mark.from.nanos())),
                 lasted_ns: unless_all(0, picture.sacks.iter().map(lasted)),
@@ -140,8 +161,37 @@ impl PictureData {
     }
 }
 
+impl Packets {
+    fn of(data: &[Mark<Data>], shift: u8) -> Self {
+        let packets = || data.iter().map(|mark| mark.shows.packet);
+        let scaled = |packet: Packet| {
+            i64::from(packet.window) << if packet.flags.has(Flags::SYN) { 0 } else { shift.min(14) }
+        };
+        let mut ack = 0;
+        Self {
+            frame_delta: deltas(
+                packets().map(|packet| packet.map_or(0, |packet| packet.frame.cast_signed())),
+            ),
+            flags: unless_all(ACK, packets().map(|packet| packet.map_or(ACK, |packet| packet.flags.0))),
+            ack_delta: deltas(packets().map(|packet| {
+                ack = packet.and_then(|packet| packet.ack).map_or(ack, |ack| ack.0);
+                ack
+            })),
+            window_delta: deltas(packets().map(|packet| packet.map_or(0, scaled))),
+        }
+    }
+}
+
+/// The control bits that nearly every segment has alone.
+const ACK: u16 = Flags::ACK.0;
+
+/// Whether most marks are of one packet, so that it is worth saying which.
+fn are_single<S>(marks: &[Mark<S>]) -> bool {
+    marks.iter().filter(|mark| mark.count == 1).count() * 2 > marks.len()
+}
+
 impl Strokes {
-    fn of(data: &[Mark<Data>]) -> Self {
+    fn of(data: &[Mark<Data>], shift: u8) -> Self {
         let label =
             |mark: &Mark<Data>| Label::ALL.iter().position(|label| *label == mark.shows.label).unwrap_or(0);
         let length =
@@ -153,6 +203,7 @@ impl Strokes {
             length: data.iter().map(length).collect(),
             count: unless_all(1, data.iter().map(|mark| mark.count)),
             label: unless_all(0, data.iter().map(label)),
+            packets: are_single(data).then(|| Packets::of(data, shift)),
         }
     }
 }
@@ -173,6 +224,9 @@ impl Answers {
             window_delta: deltas(answers.iter().map(last)),
             window_below: unless_all(0, answers.iter().map(window_below)),
             count: unless_all(1, answers.iter().map(|mark| mark.count)),
+            frame_delta: are_single(answers)
+                .then(|| deltas(answers.iter().map(|mark| mark.shows.frame.cast_signed()))),
+            flags: unless_all(ACK, answers.iter().map(|mark| mark.shows.flags.0)),
         }
     }
 }

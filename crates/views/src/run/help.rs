@@ -11,5 +11,6 @@ Ctrl-C ends the run early: its results so far are printed, and the files that it
 Examples:
   slowpath run scenarios/bulk-wan.toml
   slowpath run scenarios/bulk-wan.toml --set path.delay=50ms --seed 7
+  slowpath run scenarios/bulk-wan.toml --html run.html
   slowpath run scenarios/bulk-wan.toml --pcap out/
   slowpath run scenarios/slow-reader.toml --record recorded/";

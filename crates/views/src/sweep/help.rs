@@ -19,6 +19,7 @@ Examples:
   slowpath sweep scenarios/bulk-wan.toml --vary path.delay=5ms,25ms,100ms --set duration=10s
   slowpath sweep scenarios/bulk-wan.toml --vary path.queue=0.1bdp,1bdp --vary flows.streams=1,4 --json
   slowpath sweep scenarios/bulk-wan.toml --vary path.delay=5ms,25ms --set duration=5s --out runs --plot rate.svg
+  slowpath sweep scenarios/bulk-wan.toml --vary path.delay=5ms,25ms --html sweep.html
   sudo slowpath sweep scenarios/wu/live-bl10.toml --lab --repeat 3
   sudo slowpath sweep scenarios/truth.toml --compare
 

@@ -3,10 +3,12 @@
 mod help;
 mod json;
 mod numbers;
+mod page;
 mod plot;
 mod text;
 
 pub use help::{HELP, VARY};
 pub use json::SweepDocument;
+pub use page::page;
 pub use plot::{Axes, AxesError};
 pub use text::{place, print_sweep};

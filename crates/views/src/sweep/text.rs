@@ -46,12 +46,14 @@ fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::Resul
 ///
 /// The errors of `out`.
 fn missing(rows: &[Row<'_>], all: usize, are_stored: bool, out: &mut impl Write) -> io::Result<()> {
+    missing_text(rows, all, are_stored).map_or(Ok(()), |text| writeln!(out, "\n{text}"))
+}
+
+/// How many of `all` runs were not done; `None` if all were.
+pub fn missing_text(rows: &[Row<'_>], all: usize, are_stored: bool) -> Option<String> {
     let done = rows.iter().flat_map(Row::runs).count();
-    if done == all {
-        return Ok(());
-    }
-    writeln!(out, "\n{} of {all} runs were not made.", all - done)?;
-    if are_stored { writeln!(out, "The same command continues with them.") } else { Ok(()) }
+    let then = if are_stored { "\nThe same command continues with them." } else { "" };
+    (done < all).then(|| format!("{} of {all} runs were not made.{then}", all - done))
 }
 
 /// Where the runs were done, in words.
@@ -71,6 +73,13 @@ pub fn place(rows: &[Row<'_>]) -> String {
 ///
 /// The errors of `out`.
 fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    print_tables(&tables_of_runs(rows), look, out)?;
+    writeln!(out)?;
+    EXPLAINED.iter().try_for_each(|(what, text)| look.paragraph(out, what, text))
+}
+
+/// The runs in the simulator or on the kernel.
+pub fn tables_of_runs(rows: &[Row<'_>]) -> Vec<Table> {
     let is_real = rows.iter().any(|row| !row.kernel.is_empty());
     let is_known = |number: &&Number| rows.iter().any(|row| number.median(row.of(is_real)).is_some());
     let shown: Vec<&Number> = of_tables().filter(is_known).collect();
@@ -88,9 +97,7 @@ fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> 
         }
         cells
     };
-    tables(rows, &columns, cells, look, out)?;
-    writeln!(out)?;
-    EXPLAINED.iter().try_for_each(|(what, text)| look.paragraph(out, what, text))
+    tables(rows, &columns, cells)
 }
 
 /// Prints runs in the simulator next to those on the kernel.
@@ -99,6 +106,24 @@ fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> 
 ///
 /// The errors of `out`.
 fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    print_tables(&comparison_tables(rows), look, out)?;
+    let errors: Vec<f64> = rows.iter().filter_map(error).map(|error| error.abs() * 100.0).collect();
+    let within = |permille| statistics::quantile(errors.iter().copied(), permille);
+    let half = statistics::median(errors.iter().copied());
+    if let (Some(half), Some(most), Some(worst)) = (half, within(950), within(1000)) {
+        writeln!(out)?;
+        let text = format!(
+            "Error of the simulator's rate, relative to the kernel's, of {} cases: median {half:.1} %, 95th percentile \
+             {most:.1} %, worst {worst:.1} %.",
+            errors.len()
+        );
+        look.paragraph(out, "", &text)?;
+    }
+    Ok(())
+}
+
+/// Runs in the simulator next to those on the kernel.
+pub fn comparison_tables(rows: &[Row<'_>]) -> Vec<Table> {
     let columns = [
         "rate, model",
         "kernel",
@@ -119,20 +144,7 @@ fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result
         cells.push(valid(row, &row.kernel));
         cells
     };
-    tables(rows, &columns, cells, look, out)?;
-    let errors: Vec<f64> = rows.iter().filter_map(error).map(|error| error.abs() * 100.0).collect();
-    let within = |permille| statistics::quantile(errors.iter().copied(), permille);
-    let half = statistics::median(errors.iter().copied());
-    if let (Some(half), Some(most), Some(worst)) = (half, within(950), within(1000)) {
-        writeln!(out)?;
-        let text = format!(
-            "Error of the simulator's rate, relative to the kernel's, of {} cases: median {half:.1} %, 95th percentile \
-             {most:.1} %, worst {worst:.1} %.",
-            errors.len()
-        );
-        look.paragraph(out, "", &text)?;
-    }
-    Ok(())
+    tables(rows, &columns, cells)
 }
 
 /// The relative error of the simulator's rate.
@@ -143,13 +155,7 @@ fn error(row: &Row<'_>) -> Option<f64> {
 }
 
 /// The rows of the grid, with a column for each key, and those of named cases.
-fn tables(
-    rows: &[Row<'_>],
-    columns: &[&str],
-    cells: impl Fn(&Row<'_>) -> Vec<String>,
-    look: &Look,
-    out: &mut impl Write,
-) -> io::Result<()> {
+fn tables(rows: &[Row<'_>], columns: &[&str], cells: impl Fn(&Row<'_>) -> Vec<String>) -> Vec<Table> {
     let (grid, tries): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         rows.iter().partition(|row| row.planned.case.name.is_none());
     let table = |labels: Vec<String>, rows: &[&Row<'_>], of: &dyn Fn(&SweepCase) -> Vec<String>| {
@@ -158,17 +164,26 @@ fn tables(
         rows.iter().for_each(|row| table.row([of(&row.planned.case), cells(row)].concat()));
         table
     };
+    let mut all = Vec::new();
     if let Some(first) = grid.first() {
         let keys: Vec<&str> = first.planned.case.set.iter().map(|one| split(one).0).collect();
         let labels = keys.iter().map(|key| last_part(key, &keys)).collect();
         let values = |case: &SweepCase| case.set.iter().map(|one| split(one).1.trim().to_owned()).collect();
-        table(labels, &grid, &values).print(look, out)?;
+        all.push(table(labels, &grid, &values));
     }
     if !tries.is_empty() {
-        if !grid.is_empty() {
+        all.push(table(vec!["also tried".to_owned()], &tries, &|case| vec![case_name(case)]));
+    }
+    all
+}
+
+/// Prints tables with a blank line between them.
+fn print_tables(tables: &[Table], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    for (place, table) in tables.iter().enumerate() {
+        if place > 0 {
             writeln!(out)?;
         }
-        table(vec!["also tried".to_owned()], &tries, &|case| vec![case_name(case)]).print(look, out)?;
+        table.print(look, out)?;
     }
     Ok(())
 }
@@ -186,7 +201,7 @@ fn valid(row: &Row<'_>, runs: &[Measured]) -> String {
 }
 
 /// Columns that need an explanation.
-const EXPLAINED: [(&str, &str); 2] = [
+pub const EXPLAINED: [(&str, &str); 2] = [
     (
         "> 10 ms, > 200 ms: ",
         "packets that took longer from the receiving host's NIC to TCP, of all that arrived",

@@ -6,7 +6,8 @@ mod way;
 
 pub use evidence::{evidence, vantage_evidence};
 pub use recording::{
-    no_such_flow, recording_facts, recording_name, show_command, skipped, warnings, without_tcp,
+    diagnose_command, no_such_flow, recording_facts, recording_name, show_command, show_other_command,
+    skipped, warnings, without_tcp,
 };
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
@@ -18,7 +19,7 @@ use slowpath_model::{Bytes, End, FlowEnd, FlowKey, Rate, Vantage};
 use slowpath_remedies::{much_lost, percent};
 
 /// A second cause with a smaller share of the time is not mentioned.
-const WORTH_A_SENTENCE: f64 = 0.1;
+pub(crate) const WORTH_A_SENTENCE: f64 = 0.1;
 
 /// Source and destination, the end that sent more first: `192.0.2.1:40000 → 198.51.100.7:443`.
 pub fn ends(flow: &FlowReport) -> String {
@@ -163,7 +164,8 @@ pub fn verdict_in_short(flow: &FlowReport) -> String {
     }
 }
 
-fn capital_share(part: f64) -> String {
+/// A share at the start of a sentence.
+pub(crate) fn capital_share(part: f64) -> String {
     let text = share(part);
     match text.strip_prefix("< ") {
         Some(rest) => format!("Less than {rest}"),

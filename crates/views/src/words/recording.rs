@@ -91,8 +91,33 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     (warnings, notes)
 }
 
+/// The command that diagnoses the recordings again; `None` if one came from a stream or no longer exists.
+pub fn diagnose_command(diagnosis: &Diagnosis<'_>) -> Option<String> {
+    let mut command = "slowpath diagnose".to_owned();
+    for recording in &diagnosis.recordings {
+        command.push(' ');
+        command.push_str(&shown::word(readable(recording)?));
+    }
+    Some(command)
+}
+
 /// The command that shows a flow's packets; `None` if they came from a stream or no longer exist.
 pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
-    let recording = diagnosis.reported().filter(|recording| recording.name != "-" && !recording.gone)?;
-    Some(format!("slowpath show {} --flow {}", shown::word(&recording.name), flow.id))
+    show(diagnosis.reported()?, flow.id)
+}
+
+/// The command that shows a flow's packets as the other of two recordings has them.
+pub fn show_other_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
+    let (paired, pair) = super::pair(diagnosis, flow)?;
+    let other = 1 - paired.base;
+    show(diagnosis.recordings.get(other)?, pair.flows[other])
+}
+
+fn show(recording: &Recording, flow: FlowId) -> Option<String> {
+    readable(recording).map(|name| format!("slowpath show {} --flow {flow}", shown::word(name)))
+}
+
+/// The recording's name, if there is something to read under it.
+fn readable(recording: &Recording) -> Option<&str> {
+    (recording.name != "-" && !recording.gone).then_some(recording.name.as_str())
 }
