@@ -79,6 +79,8 @@ export class Browser {
   close() {
     const ended = new Promise((resolve) => this.#process.on("exit", resolve));
     this.#process.kill();
-    return ended.then(() => rmSync(this.#profile, { recursive: true, force: true, maxRetries: 5 }));
+    // On a busy machine, its other processes end seconds later.
+    const how = { recursive: true, force: true, maxRetries: 20, retryDelay: 200 };
+    return ended.then(() => rmSync(this.#profile, how));
   }
 }

@@ -26,7 +26,7 @@ use crate::overview::{NotAccepted, ScaleChanged};
 use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
-use slowpath_model::{Checksum, Ecn, End, Flags, Instant, Segment, StreamOffset};
+use slowpath_model::{Checksum, Ecn, Flags, Instant, Segment, StreamOffset};
 
 /// A segment is late if it was under way for longer than the one before it by this much, in nanoseconds: more than a
 /// tick of the timestamp clock and a moderate queue explain.
@@ -384,8 +384,7 @@ impl EndState {
         // A window whose scale is not known is no bound.
         track.seed(peer.window.current, peer.window.count > 0 && peer.scale != ScaleKnown::Unknown);
         if let Some(asked) = peer.last_data.filter(|asked| *asked >= begin) {
-            let opened = segment.from == End::A;
-            track.was_asked_first(asked, peer.unique_bytes, opened, &self.rto);
+            track.was_asked_first(asked, peer.unique_bytes, &self.rto);
         }
         track
     }
@@ -498,7 +497,7 @@ impl EndState {
         me: &mut EndState,
     ) -> u32 {
         let full = self.full_size();
-        let translated = sack::without_outside(segment, ack, self.outstanding.nxt(), full, me);
+        let translated = sack::without_outside(segment, ack, &self.outstanding, full, me);
         let segment = translated.as_ref().unwrap_or(segment);
         let before = self.outstanding.una().plus(self.outstanding.sacked_total());
         let acked = self.outstanding.ack(at, ack, segment, me.distance.answering().min());

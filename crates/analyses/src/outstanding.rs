@@ -39,6 +39,13 @@ struct Hole {
     id: u16,
 }
 
+impl Hole {
+    /// An empty one at `at`, which the segment `behind` showed.
+    const fn before(behind: &Record, at: StreamOffset) -> Self {
+        Self { start: at, end: at, noticed: behind.at, tsval: behind.tsval, id: behind.id }
+    }
+}
+
 /// One direction's outstanding data.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
@@ -91,6 +98,11 @@ const MOST_HOLES: usize = 1 << 15;
 const MOST_RETRANSMISSIONS: usize = 1 << 12;
 
 impl Outstanding {
+    /// Whether a segment that is not acknowledged begins at `at`.
+    pub fn begins_at(&self, at: StreamOffset) -> bool {
+        self.records.binary_search_by_key(&at, |record| record.start).is_ok()
+    }
+
     /// The lowest offset not acknowledged.
     pub const fn una(&self) -> StreamOffset {
         self.una
@@ -188,8 +200,7 @@ impl Outstanding {
             // The copy of a SYN is recognised as a frame.
             self.copied = true;
             self.repeated_to = if segment.flags.has(Flags::SYN) { end } else { start };
-            let (noticed, tsval, id) = (at, record.tsval, record.id);
-            self.before_first = Some(Hole { start, end: start, noticed, tsval, id });
+            self.before_first = Some(Hole::before(&record, start));
         }
         if start >= self.nxt {
             let hole = start.distance_from(self.nxt);
@@ -343,13 +354,7 @@ impl Outstanding {
         if self.holes.len() == MOST_HOLES {
             self.holes.remove(0);
         }
-        self.holes.push(Hole {
-            start: self.nxt,
-            end,
-            noticed: behind.at,
-            tsval: behind.tsval,
-            id: behind.id,
-        });
+        self.holes.push(Hole { end, ..Hole::before(behind, self.nxt) });
     }
 
     /// Data that starts at `start` passes. If that is below the first data that passed, and nothing was acknowledged so
@@ -499,12 +504,11 @@ impl Outstanding {
             result.spurious += self.judge_by_timestamp(ack, segment);
         }
         // RFC 7323, section 4.1: an echoed timestamp tells which transmission was acknowledged.
-        let echoed = segment.timestamps.zip(self.records.front()).filter(|(stamps, front)| {
-            front.again > 0
-                && stamps.ecr == front.tsval
-                && front.tsval != 0
-                && self.is_first_with_tsval(front)
-        });
+        let front = self.records.front().filter(|front| front.again > 0 && front.tsval != 0);
+        let echoed = segment
+            .timestamps
+            .zip(front)
+            .filter(|(stamps, front)| stamps.ecr == front.tsval && self.is_first_with_tsval(front));
         let echoed = echoed.map(|(_, front)| at.nanos_since(front.at));
         self.retire(at, ack, result);
         result.round_trip = result.round_trip.or(echoed);
@@ -597,7 +601,7 @@ impl Outstanding {
     /// once: then there is none to look for.
     fn retransmission_before(&self, at: StreamOffset, before: Option<&Record>) -> Option<&Retransmission> {
         let is_first = before.is_some_and(|before| before.again == 0 && before.start <= at);
-        if is_first { None } else { self.transmitted_before(at) }
+        (!is_first).then(|| self.transmitted_before(at)).flatten()
     }
 
     /// The last retransmission that covers `at`.

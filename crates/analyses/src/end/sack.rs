@@ -1,6 +1,7 @@
 //! SACK blocks of data that the receiver cannot have.
 
 use super::EndState;
+use crate::outstanding::Outstanding;
 use crate::report::ScaleKnown;
 use slowpath_model::{SackBlock, Segment, StreamOffset};
 
@@ -52,6 +53,14 @@ impl Edges {
         }
     }
 
+    /// A block came that begins where a segment does: nothing shifted it.
+    const fn fits(&mut self) {
+        self.others += 1;
+        if self.others > self.alike {
+            *self = Self { off: 0, alike: 0, others: 0, since: StreamOffset(0), reach: 0, lasts: false };
+        }
+    }
+
     fn off(block: &SackBlock, ack: StreamOffset, full: u32) -> u32 {
         block.start.distance_from(ack).rem_euclid(full.max(1).into()) as u32
     }
@@ -66,25 +75,26 @@ impl Edges {
 }
 
 /// `segment` without the SACK blocks of what the receiver cannot have, if it has some: beyond any window that `me` offered
-/// (RFC 9293, section 3.10.7.4), far beyond `nxt`, the end of what the other end sent, or always as far off the ends of its
-/// segments, of `full` bytes. A device on the path translated sequence numbers, and not the blocks.
+/// (RFC 9293, section 3.10.7.4), far beyond the end of what the other end sent, or always as far off the ends of its segments,
+/// of `full` bytes. A device on the path translated sequence numbers, and not the blocks. `sent` is what the other end sent.
 pub fn without_outside(
     segment: &Segment,
     ack: StreamOffset,
-    nxt: StreamOffset,
+    sent: &Outstanding,
     full: u32,
     me: &mut EndState,
 ) -> Option<Segment> {
     let above = segment.sack.as_slice().iter().filter(|block| block.start > ack);
     for block in above.filter(|block| block.end.distance_from(block.start) % i64::from(full.max(1)) == 0) {
-        me.sack_edges.get_or_insert_default().note(block, ack, full);
+        let edges = me.sack_edges.get_or_insert_default();
+        if sent.begins_at(block.start) { edges.fits() } else { edges.note(block, ack, full) }
     }
     let ScaleKnown::Agreed(_) = me.scale else { return None };
     let shifted = me.sack_edges.as_ref().filter(|edges| edges.are_shifted());
     let least = i64::from(u16::MAX);
     let reach = WINDOWS * i64::from(me.window.max).max(least);
     // A capture that misses packets misses some of what was sent, but seldom more than it has.
-    let most_sent = WINDOWS * nxt.distance_from(ack).max(least);
+    let most_sent = WINDOWS * sent.nxt().distance_from(ack).max(least);
     let is_outside = |block: &SackBlock| {
         block.end.distance_from(ack) > reach
             || ack.distance_from(block.start) > reach

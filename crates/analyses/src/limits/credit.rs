@@ -76,10 +76,8 @@ impl Turns {
         let bulk = sent >= bursts.saturating_mul(least);
         let answer = i64::from((rtt / thresholds::ANSWER_PART).max(thresholds::ANSWER_LEAST_US)) * 1000;
         let is_answer = alone && idle > bursts.saturating_mul(answer);
-        bursts > 0
-            && !is_answer
-            && (bulk || slides)
-            && payload <= bursts.saturating_mul(i64::from(thresholds::CREDIT_BYTES))
+        let most = if alone { thresholds::CREDIT_ALONE_MESSAGE } else { thresholds::CREDIT_BYTES };
+        bursts > 0 && !is_answer && (bulk || slides) && payload <= bursts.saturating_mul(i64::from(most))
     }
 }
 

@@ -172,6 +172,15 @@ impl Episodes {
         self.done.iter().chain(self.open.as_ref().map(|(episode, _)| episode))
     }
 
+    /// Whether nothing was lost, or hardly anything: early segments passed late ones, and the sender took these for lost.
+    pub fn are_of_reordering(&self) -> bool {
+        let sum = |of: fn(&Episode) -> u32| self.all().map(of).sum::<u32>();
+        let (retransmitted, spurious) = (sum(|one| one.retransmitted), sum(|one| one.spurious));
+        retransmitted >= thresholds::RULE_LOSSES
+            && f64::from(spurious) >= thresholds::EXCLUDES * f64::from(retransmitted)
+            && !self.all().any(Episode::is_timeout)
+    }
+
     /// The first episode that ends after `at`.
     pub fn around(&self, at: Instant) -> Option<&Episode> {
         let next = self.done.partition_point(|episode| episode.to <= at);

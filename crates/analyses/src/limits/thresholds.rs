@@ -93,6 +93,9 @@ pub const CREDIT_SEGMENTS: u32 = 8;
 /// wide use is Dropbear's, of 24,576 bytes (`DEFAULT_RECV_WINDOW`).
 pub const CREDIT_ALONE_BYTES: i64 = 20_000;
 
+/// And so may more bytes than SSH's window adjust usually has: 32 in blocks of AES, and a MAC of 32 (hmac-sha2-256).
+pub const CREDIT_ALONE_MESSAGE: u32 = 64;
+
 /// No more than this many windows are delivered in an RTT: one, and a part of the next where ACKs come in bursts.
 pub const BEYOND_WINDOW: f64 = 1.5;
 

@@ -124,11 +124,10 @@ impl Track {
         at_one_level || a_third && at.nanos_since(self.acked) > AT_ONCE.0
     }
 
-    /// The other end had sent all of `payload` at `at`, before this end sent anything: until then, there was nothing to answer. If
-    /// this end opened the connection (`opened`), it waited for that; a connection may also be opened long before its first
-    /// request.
-    pub fn was_asked_first(&mut self, at: Instant, payload: u64, opened: bool, rto: &LinuxRto) {
-        self.asked = opened;
+    /// The other end had sent all of `payload` at `at`, before this end sent anything: until then it waited for that, and there was
+    /// nothing to answer.
+    pub fn was_asked_first(&mut self, at: Instant, payload: u64, rto: &LinuxRto) {
+        self.asked = true;
         self.account(at, Hold::Idle, rto);
         self.cut();
         self.asked = true;
