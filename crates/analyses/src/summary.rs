@@ -315,6 +315,7 @@ fn context(flow: &FlowState, from: End) -> Context {
         at_receiver: far.is_here() && !near.is_here(),
         queue_shows: near.is_here() || !peer.rtt_by_timestamp.is_empty(),
         scale_changed: peer.scale_changed,
+        sacked: peer.sack_blocks > 0,
         bucket: None,
     }
 }

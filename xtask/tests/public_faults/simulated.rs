@@ -127,6 +127,26 @@ fn policer_with_a_small_bucket_drops_the_end_of_bursts() {
     }
 }
 
+/// Without SACK, a sender takes a late segment for a lost one, and halves its window. Nothing was lost.
+#[test]
+fn window_reduced_by_reordering_is_of_reordering() {
+    let of = |path: &str| {
+        let text = format!(
+            "duration = '8 s'\nseed = 5\n\
+             [hosts.sender.sysctl]\n'net.ipv4.tcp_sack' = 0\n'net.ipv4.tcp_timestamps' = 0\n\
+             [path]\nrate = '50 Mbit/s'\ndelay = '20 ms'\n{path}\n\
+             [flows.sender.socket]\nTCP_CONGESTION = 'reno'\n"
+        );
+        seen_at(End::A, &text).remove(0)
+    };
+    let late = of("reorder = '1 %'\nreorder-by = '9 ms'");
+    let share = share_of(&late, |cause| cause == Cause::Reordering);
+    assert!(share > 0.6, "{share:.2}, {:#?}", late.main().findings);
+    let lost = of("loss = '0.5 %'");
+    let share = share_of(&lost, |cause| cause == Cause::Reordering);
+    assert!(share < 0.1, "{share:.2}, {:#?}", lost.main().findings);
+}
+
 /// A short queue drops the end of bursts as well, and delays their middle; random losses and spells of losses come anywhere.
 #[test]
 fn short_queues_and_losses_by_chance_are_no_small_bucket() {

@@ -4,7 +4,7 @@ use crate::captures::{handshake, handshake_from_afar};
 use crate::transfer::{MS, MSS, Setup, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
-use slowpath_analyses::{Cause, Confidence, Limit};
+use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
 use slowpath_model::End;
 use slowpath_views::headline;
 
@@ -78,10 +78,15 @@ fn wait_for_the_first_answer_is_think_time() {
     let main = headline::main_finding(&answered).expect("a finding");
     assert_eq!((main.cause, main.from), (Cause::ThinkTime, End::B), "{:#?}", answered.main().findings);
     assert!(main.share > 0.9, "{main:#?}");
-    // A connection opened long before its request: B was not asked.
+    // A connection opened long before its request: B waits for that, and the evidence says so.
     let early = report(&page(Some(2_500_000), 2_600_000));
-    let asked = early.main().findings.iter().find(|finding| finding.cause == Cause::ThinkTime);
-    assert!(asked.is_none_or(|asked| asked.share < 0.1), "{asked:#?}");
+    let main = headline::main_finding(&early).expect("a finding");
+    assert!(main.cause == Cause::ThinkTime && main.share > 0.9, "{main:#?}");
+    let took = main.evidence.iter().find_map(|evidence| match evidence {
+        Evidence::TurnsTook { sender, receiver } => Some((sender.as_millis(), receiver.as_millis())),
+        _ => None,
+    });
+    assert!(took.is_some_and(|(own, other)| own < 150 && other > 2_300), "{took:?}");
     // A server that speaks first, late.
     expect_none(&report(&page(None, 2_600_000)), Cause::ThinkTime);
 }
@@ -562,14 +567,15 @@ fn uploads(answer: i64, after: i64) -> Vec<Passed> {
     lines.passed(&handshake())
 }
 
-/// A few bytes that come when B has had everything for a while are an answer, and so are more than a grant takes; those that come
-/// with the ACK let A go on.
+/// A few bytes that come when B has had everything for a while are an answer, and so are more than a grant of the whole window
+/// takes; those that come with the ACK let A go on.
 #[test]
 fn upload_that_waits_for_each_answer_is_think_time() {
     for (answer, after, cause) in [
         (40, 20_000, Cause::ThinkTime),
         (120, 20_000, Cause::ThinkTime),
         (120, 100, Cause::ThinkTime),
+        (80, 100, Cause::ThinkTime),
         (40, 100, Cause::ProtocolWindow),
     ] {
         let report = report(&uploads(answer, after));

@@ -108,3 +108,28 @@ pub fn without_outside(
         .any(is_outside)
         .then(|| Segment { sack: segment.sack.without(is_outside), ..*segment })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks that begin 2846 bytes above each of so many ACKs; `fits` says which of them begin where a segment does.
+    fn blocks(fits: impl Fn(i64) -> bool) -> Edges {
+        const FULL: u32 = 1448;
+        let mut edges = Edges::default();
+        for nth in 0..40 {
+            let ack = StreamOffset(nth * 10_086);
+            let block = SackBlock { start: ack.plus(2846), end: ack.plus(2846 + i64::from(FULL)) };
+            if fits(nth) { edges.fits() } else { edges.note(&block, ack, FULL) }
+        }
+        edges
+    }
+
+    #[test]
+    fn blocks_that_begin_where_segments_do_are_not_shifted() {
+        assert!(blocks(|_| false).are_shifted());
+        assert!(!blocks(|_| true).are_shifted());
+        // A program whose writes end in a short segment; some of its segments did not pass the tap.
+        assert!(!blocks(|nth| nth % 3 != 0).are_shifted());
+    }
+}

@@ -62,10 +62,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         classifier.add_parts(at, &mut parts);
     }
     classifier.repaired_on_a_full_path(&mut parts);
-    if finished.episodes.are_of_reordering() {
-        let reduced = parts.iter_mut().filter(|part| part.cause == Cause::AfterLoss);
-        reduced.for_each(|part| part.cause = Cause::Reordering);
-    }
+    parts::of_reordering(context, finished.episodes, &mut parts);
     growth::full_without_a_queue(stretches, &overview, context.mss, &mut parts);
     send_buffer::between_full(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is also beyond the unscaled window field.

@@ -42,6 +42,8 @@ pub struct Context {
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
     /// was changed on the way.
     pub scale_changed: Option<ScaleChanged>,
+    /// Whether the receiver ever reported what it held above a hole, by SACK.
+    pub sacked: bool,
     /// The token bucket that would have dropped what was lost.
     pub bucket: Option<TokenBucket>,
 }

@@ -2,6 +2,8 @@
 
 use super::Classifier;
 use crate::cause::Cause;
+use crate::limits::context::Context;
+use crate::limits::episodes::Episodes;
 use crate::limits::queue;
 use crate::limits::stretch::{Hold, Part, Stretch, rate};
 use crate::limits::thresholds;
@@ -98,6 +100,7 @@ impl Classifier<'_> {
                 let of_path = |rate: f64| {
                     let before = on_path.and_then(|(_, before)| before);
                     before.is_some_and(|before| rate >= thresholds::REPAIRED_AT_FULL_RATE * before)
+                        && matches!(part.cause, Cause::FastRecovery | Cause::LostRetransmission)
                         && queue::is_longer(self.overview, stretch)
                 };
                 let at_rate =
@@ -119,6 +122,17 @@ impl Classifier<'_> {
                 }
             }
         }
+    }
+}
+
+/// Names reordering where nothing was lost, and most of the time is that of windows reduced by it. Without SACK, no sender learns
+/// that it reduced its window for nothing (`tcp_try_undo_dsack`, 6.18).
+pub(super) fn of_reordering(context: &Context, episodes: &Episodes, parts: &mut [Part]) {
+    let reduced = |part: &Part| part.cause == Cause::AfterLoss;
+    let lasted: i64 = parts.iter().filter(|part| reduced(part)).map(Part::lasted).sum();
+    let is_most = lasted * 2 > context.last.nanos_since(context.first);
+    if is_most && !context.sacked && episodes.are_of_reordering() {
+        parts.iter_mut().filter(|part| reduced(part)).for_each(|part| part.cause = Cause::Reordering);
     }
 }
 
