@@ -2,6 +2,7 @@
 
 use super::sender;
 use super::spells::SpellResult;
+use super::text::place;
 use crate::flow_line::Line;
 use crate::json::Advice;
 use crate::page::{self, FindingData, FlowData, FlowLines, Page, RecordingText, Spells};
@@ -107,12 +108,7 @@ fn line(account: &Account, began: Option<Instant>) -> Line {
 
 fn flow(watched: &Watched, account: &Account, began: Option<Instant>) -> FlowData {
     let sender = account.sender();
-    let place = |end: End| {
-        let process = watched.processes.get(&(account.id, end));
-        let process = process
-            .map_or(String::new(), |process| format!(" ({}, {})", shown::line(&process.name), process.pid));
-        format!("{}{process}", account.key.endpoint(end))
-    };
+    let place = |end| place(watched, account, end);
     let rate = Rate::of(account.carried(), account.lasted()).filter(|rate| rate.get() > 0);
     let rate = rate.map_or(String::new(), |rate| format!(" ({rate})"));
     let first = first_seen(account, began);

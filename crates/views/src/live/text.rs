@@ -73,14 +73,17 @@ fn whole(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
     check(watched, out)
 }
 
+/// An end of a connection: its address, and its process where that is known.
+pub(super) fn place(watched: &Watched, account: &Account, end: End) -> String {
+    let process = watched.processes.get(&(account.id, end));
+    let process = process
+        .map_or(String::new(), |process| format!(" ({}, {})", shown::line(&process.name), process.pid));
+    format!("{}{process}", account.key.endpoint(end))
+}
+
 fn flow(watched: &Watched, account: &Account, out: &mut impl Write) -> io::Result<()> {
     let sender = account.sender();
-    let place = |end: End| {
-        let process = watched.processes.get(&(account.id, end));
-        let process = process
-            .map_or(String::new(), |process| format!(" ({}, {})", shown::line(&process.name), process.pid));
-        format!("{}{process}", account.key.endpoint(end))
-    };
+    let place = |end| place(watched, account, end);
     writeln!(out, "{}. {} > {}", account.id, place(sender), place(!sender))?;
     let rate =
         Rate::of(account.carried(), account.lasted()).map_or_else(|| "-".to_owned(), |rate| rate.to_string());
