@@ -1,6 +1,7 @@
 // Where things lie in a picture, and what a picture consists of.
 
 import type { Key, Pen } from "./dom.ts";
+import type { Area } from "./steer.ts";
 import type { View } from "./view.ts";
 
 export const RIGHT = 14;
@@ -12,18 +13,12 @@ export function leftOf(width: number): number {
 }
 
 /** Where things lie in a picture. */
-export interface Frame {
+export interface Frame extends Area {
   context: Pen;
   view: View;
-  left: number;
-  right: number;
-  top: number;
-  bottom: number;
-  low: number;
-  high: number;
 }
 
-/** What is told of the mark under the pointer. */
+/** What is shown of the mark under the pointer. */
 export interface Tip {
   title: string;
   rows: [string, string][];

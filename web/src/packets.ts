@@ -1,4 +1,4 @@
-// What is told of packets: frames, flags, bytes and windows.
+// What is shown of packets: frames, flags, bytes and windows.
 
 import type { Answers, Page, Strokes } from "./data.ts";
 import type { Tip } from "./frame.ts";

@@ -404,7 +404,7 @@ impl<L: Labels> Sink for Analysis<L> {
                 judged
             }
             Some(Some(Watched::Over(report))) => {
-                Judged { label: report.count_echo(event.at, segment), spurious: 0 }
+                Judged { label: report.echo(event.at, segment), spurious: 0 }
             }
             Some(Some(Watched::Taken)) => {
                 self.labels.echo(flow, event.at, segment);

@@ -36,8 +36,7 @@ pub fn complete(report: &mut FlowReport) {
     sum_up(report);
 }
 
-/// Sums the spells up, to the last event.
-pub fn sum_up(report: &mut FlowReport) {
+fn sum_up(report: &mut FlowReport) {
     for from in End::BOTH {
         idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
         report.directions[from.index()].findings = findings(report, from);
@@ -45,6 +44,15 @@ pub fn sum_up(report: &mut FlowReport) {
 }
 
 impl FlowReport {
+    /// Sums a report up again that was taken, if echoes of the flow's close came later.
+    pub fn settle(&mut self) {
+        let last = self.last;
+        let ends_before = |spells: &[Spell]| spells.last().is_some_and(|spell| spell.to < last);
+        if self.directions.iter().any(|direction| ends_before(&direction.spells)) {
+            sum_up(self);
+        }
+    }
+
     /// Adds to each finding its evidence and its instants, for a report of [`Analysis::finish_each`].
     ///
     /// [`Analysis::finish_each`]: crate::Analysis::finish_each

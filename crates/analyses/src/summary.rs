@@ -2,7 +2,6 @@
 
 use crate::cause::{Cause, Limit};
 use crate::end::{EndState, WindowStats};
-use crate::findings;
 use crate::flow::{FlowState, LATEST};
 use crate::label::Label;
 use crate::limits::classify;
@@ -266,14 +265,9 @@ fn end_with(spells: &mut Vec<Spell>, first: Instant, since: Instant, last: Insta
 }
 
 impl FlowReport {
-    /// Counts a segment that comes after the report was taken ([`Labels::take`](crate::Labels::take)).
-    pub fn echo(&mut self, at: Instant, segment: &Segment) {
-        self.count_echo(at, segment);
-        findings::sum_up(self);
-    }
-
-    /// Counts a segment that comes after the report was made: the flow closed, and this is an echo of that.
-    pub(crate) fn count_echo(&mut self, at: Instant, segment: &Segment) -> Option<Label> {
+    /// Counts a segment that comes after the report was made: the flow closed, and this is an echo of that. If the report was
+    /// taken ([`Labels::take`](crate::Labels::take)), [`Self::settle`] is to follow the last of them.
+    pub fn echo(&mut self, at: Instant, segment: &Segment) -> Option<Label> {
         self.last = self.last.max(at.min(LATEST));
         let direction = &mut self.directions[segment.from.index()];
         direction.measures.packets += 1;

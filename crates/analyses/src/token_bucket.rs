@@ -96,11 +96,7 @@ impl Transmissions {
         if self.sent.is_empty() {
             self.first = at;
         }
-        let at = u32::try_from(at.nanos_since(self.first) / 1000).unwrap_or(if at < self.first {
-            0
-        } else {
-            u32::MAX
-        });
+        let at = (at.nanos_since(self.first) / 1000).clamp(0, u32::MAX.into()) as u32;
         self.sent.push(Sent { at, len: u16::try_from(len).unwrap_or(u16::MAX), rtt: 0, lost: 0 });
         Nth(self.sent.len() as u16)
     }
@@ -221,11 +217,14 @@ impl Transmissions {
         let fits = at.iter().enumerate().rev().filter_map(|(nth, both)| {
             delivered_above += both[0];
             lost_above += both[1];
-            let evidence = evidence([delivered_above, lost_above], [delivered, lost]);
-            {
-                let depth = nth as f64 * width;
-                (both[1] > 0).then_some(Fit { evidence, rate, depth, delivered, delivered_above, lost_above })
-            }
+            (both[1] > 0).then(|| Fit {
+                evidence: evidence([delivered_above, lost_above], [delivered, lost]),
+                rate,
+                depth: nth as f64 * width,
+                delivered,
+                delivered_above,
+                lost_above,
+            })
         });
         fits.max_by(|a, b| a.evidence.total_cmp(&b.evidence))
     }

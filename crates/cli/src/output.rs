@@ -23,9 +23,18 @@ impl Force {
     /// Refuses an output that cannot be written, or that is one of the inputs, before any work is done for it. `options`
     /// are those that name an output.
     pub fn check(self, output: Option<&Path>, inputs: &[PathBuf], options: &str) -> anyhow::Result<()> {
-        self.goes_with(output.is_some(), options)?;
-        let Some(output) = output else { return Ok(()) };
-        Ok(check_output(output, self.existing(), inputs)?)
+        self.check_all(&[output], inputs, options)
+    }
+
+    /// As [`Self::check`], for several outputs.
+    pub fn check_all(
+        self,
+        outputs: &[Option<&Path>],
+        inputs: &[PathBuf],
+        options: &str,
+    ) -> anyhow::Result<()> {
+        self.goes_with(outputs.iter().any(Option::is_some), options)?;
+        outputs.iter().flatten().try_for_each(|output| Ok(check_output(output, self.existing(), inputs)?))
     }
 
     /// Refuses `--force` where nothing is written.

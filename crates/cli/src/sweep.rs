@@ -5,7 +5,7 @@ use crate::console::{self, Console};
 use crate::lab::carriers;
 use crate::output::Force;
 use crate::scenario::Changes;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, ValueHint};
 use slowpath_lab::privilege;
@@ -87,12 +87,8 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let force = args.plot.force;
     let Plot { plot, html, x, y, .. } = &args.plot;
     let outputs = [plot.as_deref(), html.as_deref()];
-    force.goes_with(outputs != [None; 2], "--plot or --html")?;
-    outputs.iter().flatten().try_for_each(|out| force.check(Some(out), slice::from_ref(&args.file), ""))?;
-    anyhow::ensure!(
-        x.is_none() || outputs != [None; 2],
-        "--x: nothing is plotted; it goes with --plot or --html"
-    );
+    force.check_all(&outputs, slice::from_ref(&args.file), "--plot or --html")?;
+    ensure!(x.is_none() || outputs != [None; 2], "--x: nothing is plotted; it goes with --plot or --html");
     let axes = || Axes::choose(&plan, x.as_deref(), y, places == Places::Both);
     let axes = (plot.is_some() || x.is_some()).then(axes).transpose()?;
     let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier.name()));

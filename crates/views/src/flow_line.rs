@@ -1,8 +1,8 @@
 //! What a list says of a flow: little enough that all flows of a recording can be listed.
 
 use crate::headline::main_finding;
+use slowpath_analyses::Cause;
 use slowpath_analyses::report::{FlowReport, Rank};
-use slowpath_analyses::{Cause, Label};
 use slowpath_model::{Bytes, End, FlowId, FlowKey, Instant};
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -28,7 +28,6 @@ impl Line {
     /// What there is to say of `flow`.
     pub fn of(flow: &FlowReport) -> Self {
         let measures = &flow.main().measures;
-        let mut labels = measures.labels;
         Self {
             id: flow.id,
             key: flow.key,
@@ -37,7 +36,7 @@ impl Line {
             first: flow.first,
             lasted: flow.lasted(),
             lost: flow.time_lost(),
-            retransmitted: *labels.of(Label::Retransmission) + *labels.of(Label::Spurious),
+            retransmitted: measures.labels.retransmission + measures.labels.spurious,
             main: main_finding(flow).map(|finding| (finding.cause, finding.share)),
         }
     }

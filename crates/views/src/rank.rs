@@ -7,6 +7,7 @@ use slowpath_analyses::{Judged, Labels};
 use slowpath_anonymize::Names;
 use slowpath_model::{Bytes, Event, FlowId, Instant, Segment};
 use slowpath_runs::filter::Filter;
+use std::collections::HashMap;
 
 /// Which flows to show, and how many of them in full.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +102,8 @@ fn kept(top: Option<usize>) -> usize {
 pub struct Ranker {
     selection: Selection,
     candidates: Vec<(Rank, Box<FlowReport>)>,
+    /// Where each of them is.
+    places: HashMap<FlowId, usize>,
     others: Services,
     flows: u64,
     left_out: u64,
@@ -112,7 +115,8 @@ impl Ranker {
     /// Starts a ranking.
     pub fn new(selection: Selection) -> Self {
         let others = Services::new(selection.by);
-        Self { selection, candidates: Vec::new(), others, flows: 0, left_out: 0, names: None, lines: None }
+        let (candidates, places) = Default::default();
+        Self { selection, candidates, places, others, flows: 0, left_out: 0, names: None, lines: None }
     }
 
     /// Replaces the addresses and ports of flows, once they are selected.
@@ -155,6 +159,7 @@ impl Labels for Ranker {
             lines.push(Line::of(&flow));
         }
         let rank = flow.rank();
+        self.places.insert(flow.id, self.candidates.len());
         self.candidates.push((rank, flow));
         // Twice as many as wanted, so that sorting is rare.
         if self.candidates.len() > kept(self.selection.top).saturating_mul(2).saturating_add(64) {
@@ -163,8 +168,8 @@ impl Labels for Ranker {
     }
 
     fn echo(&mut self, flow: FlowId, at: Instant, segment: &Segment) {
-        if let Some((_, report)) = self.candidates.iter_mut().find(|(_, report)| report.id == flow) {
-            report.echo(at, segment);
+        if let Some(place) = self.places.get(&flow) {
+            self.candidates[*place].1.echo(at, segment);
         }
     }
 }
@@ -176,13 +181,21 @@ impl Ranker {
         for (_, flow) in self.candidates.drain(kept.min(self.candidates.len())..) {
             self.others.add(&Member::of(&flow, 0, 0));
         }
+        self.places = (0..).zip(&self.candidates).map(|(place, (_, flow))| (flow.id, place)).collect();
     }
 
     /// Finishes the ranking.
     pub fn finish(mut self) -> Ranking {
         self.reduce();
         Ranking {
-            full: self.candidates.into_iter().map(|(_, flow)| *flow).collect(),
+            full: self
+                .candidates
+                .into_iter()
+                .map(|(_, mut flow)| {
+                    flow.settle();
+                    *flow
+                })
+                .collect(),
             others: self.others,
             flows: self.flows,
             left_out: self.left_out,

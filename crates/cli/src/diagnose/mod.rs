@@ -60,8 +60,7 @@ pub struct Diagnose {
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let outputs = [args.html.as_deref(), args.live.raw.as_deref()];
-    args.force.goes_with(outputs != [None; 2], "--html or --raw")?;
-    outputs.iter().flatten().try_for_each(|output| args.force.check(Some(output), &args.files, ""))?;
+    args.force.check_all(&outputs, &args.files, "--html or --raw")?;
     if args.live.live {
         return present(live::watch(&args.live, args.force, console)?, args, console);
     }

@@ -76,9 +76,12 @@ fn lost(account: &Account) -> Duration {
 
 /// What limited the sender, and then what limited the receiver.
 fn all_bounds(account: &Account) -> Vec<Bound> {
+    account.bounds().into_iter().chain(receiver_bounds(account)).collect()
+}
+
+fn receiver_bounds(account: &Account) -> Vec<Bound> {
     let receiver = account.ends[(!account.sender()).index()].as_deref();
-    let of_receiver = receiver.map(|own| own.receiving.bounds()).unwrap_or_default();
-    account.bounds().into_iter().chain(of_receiver).collect()
+    receiver.map(|own| own.receiving.bounds()).unwrap_or_default()
 }
 
 /// When a connection was first seen, on the clock of the page.
@@ -186,8 +189,7 @@ fn findings(watched: &Watched, account: &Account) -> Vec<FindingData> {
             finding(bound, "", sentences, advice)
         })
         .collect();
-    let receiver = account.ends[(!account.sender()).index()].as_deref();
-    for bound in receiver.map(|own| own.receiving.bounds()).unwrap_or_default() {
+    for bound in receiver_bounds(account) {
         let of = " of the time in which data arrived or waited at the receiver";
         all.push(finding(&bound, of, Vec::new(), advise_on_host(bound.cause)));
     }

@@ -62,7 +62,7 @@ fn write(
     for number in of_tables() {
         let axes = Axes::choose(plan, x, number.column, is_compared).ok();
         let Some(chart) = axes.and_then(|axes| axes.chart(plan, rows, &place)) else { continue };
-        // A number that is zero everywhere is told by the table.
+        // For a number that is zero everywhere, the table is enough.
         if chart.lines.iter().flat_map(|line| &line.points).all(|point| point.y == 0.0) {
             continue;
         }
