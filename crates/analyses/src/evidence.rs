@@ -275,6 +275,11 @@ evidence! {
     BurstsAfterAcks = "bursts-after-acks" {}
     /// Every segment was a little shorter than the MSS.
     NearlyFullSegments = "nearly-full-segments" {}
+    /// One ACK came for everything in flight, long after the shortest RTT: no queue on the path.
+    AnsweredAtOnce = "answered-at-once" {
+        data: Bytes = "What such an ACK acknowledged: the median.",
+        late: Duration = "By how much the RTT exceeded the shortest: the median.",
+    }
     /// More than one limit explains what the capture shows.
     SeveralLimitsFit = "several-limits-fit" {}
     /// Far from the sender: it fell silent after a full segment, and may have sent what never came.

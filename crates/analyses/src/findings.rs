@@ -4,7 +4,7 @@ use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::limits::alternatives::{Alternative, Known};
 use crate::limits::{queue, thresholds};
-use crate::overview::ScaleChanged;
+use crate::overview::{AnsweredAtOnce, ScaleChanged};
 use crate::report::{
     Closing, EcnAnswer, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell, Unheard,
 };
@@ -659,6 +659,9 @@ impl<'a> Material<'a> {
             found.push(Evidence::SenderDistanceUnknown {});
         } else if self.overview.base_rtt.is_none() || !self.overview.queue_shows {
             found.push(Evidence::NoRtt {});
+        } else if let Some(AnsweredAtOnce { data, late }) = self.overview.rare().answered_at_once {
+            let (data, late) = (Bytes::new(data.into()), Duration::from_micros(late.into()));
+            found.push(Evidence::AnsweredAtOnce { data, late });
         } else if self.overview.like_refills {
             found.push(Evidence::BurstsAfterAcks {});
         } else if self.overview.never_full {

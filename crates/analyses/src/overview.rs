@@ -99,6 +99,8 @@ pub struct Rare {
     pub longer_rtt: Option<LongerRtt>,
     /// What shows that ACKs waited in a queue on their way, where they did.
     pub ack_queue: Option<AckQueue>,
+    /// One ACK for all that was in flight came long after it, again and again.
+    pub answered_at_once: Option<AnsweredAtOnce>,
     /// RTTs were long by jitter, not by a queue (`limits/jitter.rs`).
     pub jitter: bool,
     /// The sender's recording shows ECN-capable segments, and the receiver's none.
@@ -139,6 +141,7 @@ impl Rare {
         scale_changed: None,
         longer_rtt: None,
         ack_queue: None,
+        answered_at_once: None,
         jitter: false,
         ecn_cleared: false,
         captured_late: CapturedLate::NONE,
@@ -155,6 +158,15 @@ pub struct AckQueue {
     /// By how much data was later than the most punctual segment, at most, if the sender's timestamps tell and the tap is next to
     /// the receiver.
     pub data: Option<u32>,
+}
+
+/// Of many segments in flight, none had an ACK long before the others.
+#[derive(Clone, Copy, Debug)]
+pub struct AnsweredAtOnce {
+    /// What one ACK acknowledged, in bytes: the median.
+    pub data: u32,
+    /// By how much that exceeded the shortest RTT, in microseconds: the median.
+    pub late: u32,
 }
 
 /// A device on the path changed the window scale in a SYN.

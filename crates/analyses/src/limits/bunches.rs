@@ -4,7 +4,8 @@
 //! (`tcp_update_skb_after_send`, 6.18), and fq, tbf and htb do the same. So the time from the start of one bunch to the
 //! start of the next is in proportion to its size, whatever ACKs do, and all its segments are full. On a path whose RTT
 //! is shorter than such a pause, all is acknowledged before the next bunch, as if nothing was left to send. But a
-//! program's writes end in a short segment, and a congestion window's bursts start with an ACK.
+//! program's writes end in a short segment, and a congestion window's bursts start with an ACK. A writer that an ACK lets
+//! continue takes its time, far less than that between ACKs: a clock keeps another distance from them, but by chance.
 //!
 //! BBR paces too, and a full send buffer or a window makes it pause. So bunches at one pace must come without pauses, or
 //! something else is the limit.
@@ -120,6 +121,23 @@ pub struct New {
     pub is_pushed: bool,
 }
 
+/// What may have triggered a bunch.
+#[derive(Clone, Copy, Debug)]
+pub struct Trigger {
+    /// What the sender learnt right before it.
+    pub prompt: Prompt,
+    /// When the last ACK came.
+    pub acked: Instant,
+}
+
+impl Trigger {
+    /// Whether no ACK triggered the bunch at `at`, which began `waited` nanoseconds after the one before.
+    fn is_no_ack(self, at: Instant, waited: i64) -> bool {
+        let late = at.nanos_since(self.acked).saturating_mul(thresholds::LET_IN_PART);
+        matches!(self.prompt, Prompt::Nothing | Prompt::Soon if late > waited)
+    }
+}
+
 /// The bunches of one direction, next to its sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bunches {
@@ -129,24 +147,25 @@ pub struct Bunches {
     bytes: u64,
     is_full: bool,
     is_pushed: bool,
-    /// The pace of the last bunches; the bytes sent since then, in all bunches; and how many of those at that pace no ACK
-    /// triggered.
+    /// The pace of the last bunches; the bytes sent since then, in all bunches; and the time before those at that pace,
+    /// and before those of them that no ACK triggered, in nanoseconds.
     pace: OneRate,
     sent: u64,
-    unprompted: u32,
+    waited: i64,
+    waited_alone: i64,
     /// The bytes of the smallest and the largest of them.
     sizes: Sizes,
     blocks: Blocks,
 }
 
 impl Bunches {
-    /// New data was sent after `prompt`, in full segments of `mss` or with a short one. Returns whether a bunch began.
+    /// New data was sent in full segments of `mss` or with a short one. Returns whether a bunch began.
     #[inline]
-    pub fn on_segment(&mut self, at: Instant, new: New, mss: u32, prompt: Prompt) -> bool {
+    pub fn on_segment(&mut self, at: Instant, new: New, mss: u32, trigger: Trigger) -> bool {
         let New { len, is_short, is_pushed } = new;
         let begins = at.nanos_since(self.last) > PAUSE;
         if begins {
-            self.end(at, mss, prompt);
+            self.end(at, mss, trigger);
             (self.first, self.bytes, self.is_full, self.is_pushed) = (at, 0, true, false);
         }
         self.bytes += u64::from(len);
@@ -157,29 +176,31 @@ impl Bunches {
     }
 
     /// The next bunch begins at `at`.
-    fn end(&mut self, at: Instant, mss: u32, prompt: Prompt) {
+    fn end(&mut self, at: Instant, mss: u32, trigger: Trigger) {
         const ALIKE: Alike = Alike {
             within: thresholds::PACE_SPREAD,
             least: thresholds::PACE_BUNCHES,
             off: thresholds::PACE_MISSES,
         };
-        let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.first).max(1) as f64;
+        let waited = at.nanos_since(self.first).max(1);
+        let rate = self.bytes as f64 * 8e9 / waited as f64;
         self.sent += self.bytes;
-        let unprompted = matches!(prompt, Prompt::Nothing | Prompt::Soon);
+        let alone = if trigger.is_no_ack(at, waited) { waited } else { 0 };
         let is_bunch = self.is_full && (LEAST_SEGMENTS * u64::from(mss)..=LARGEST).contains(&self.bytes);
         // What a shaper takes apart is pushed at the end of a super-packet only, and what a program writes each time.
         let is_single = self.is_full && self.bytes == u64::from(mss);
         let is_other = !(is_bunch || is_single);
-        self.blocks.on_bunch(at, self.bytes, [unprompted, is_other, is_single && self.is_pushed]);
+        self.blocks.on_bunch(at, self.bytes, alone, [is_other, is_single && self.is_pushed]);
         let rate = if is_bunch { rate } else { 0.0 };
         match self.pace.take(rate, is_bunch, at, &ALIKE) {
             Next::Same => {
-                self.unprompted += u32::from(unprompted);
+                self.waited += waited;
+                self.waited_alone += alone;
                 self.sizes.add(self.bytes);
             }
             Next::Another => {}
             Next::First => {
-                (self.sent, self.unprompted) = (0, 0);
+                (self.sent, self.waited, self.waited_alone) = (0, 0, 0);
                 self.sizes = Sizes { smallest: self.bytes, largest: self.bytes };
             }
         }
@@ -197,7 +218,7 @@ impl Bunches {
             && f64::from(missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(run)
             && self.sent as f64 * 8e9 >= thresholds::PACE_KEPT * rate * lasted as f64
             && !self.sizes.may_be_of_a_timer(lasted, run.into(), mss)
-            && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(run)
+            && self.waited_alone as f64 >= thresholds::SET_OFF * self.waited as f64
     }
 
     /// Whether nearly all of them had that pace: BBR's changes in two RTTs of eight (`bbr_pacing_gain`, 6.18).
@@ -227,23 +248,23 @@ pub struct Blocks {
     sizes: Sizes,
 }
 
-/// A block: when it began, its bunches with the one before it, those that no ACK triggered, that a clock does not send and that
-/// a program may have written, and its bytes.
+/// A block: when it began, its bunches with the one before it, the time before those that no ACK triggered, in nanoseconds, the
+/// bunches that a clock does not send and that a program may have written, and its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     from: Instant,
     bunches: u32,
-    unprompted: u32,
+    waited_alone: i64,
     others: u32,
     written: u32,
     bytes: u64,
 }
 
 impl Blocks {
-    /// A bunch of `bytes` was sent, and the next one begins at `at`: whether no ACK triggered it, whether a clock does not send
-    /// such, and whether a program may have written it.
+    /// A bunch of `bytes` was sent, and the next one begins at `at`, `alone` nanoseconds later if no ACK triggered that:
+    /// whether a clock does not send such a bunch, and whether a program may have written it.
     #[inline]
-    fn on_bunch(&mut self, at: Instant, bytes: u64, [is_own, is_other, is_written]: [bool; 3]) {
+    fn on_bunch(&mut self, at: Instant, bytes: u64, alone: i64, [is_other, is_written]: [bool; 2]) {
         let block = &mut self.current;
         if block.bunches == 0 {
             // Its first bunch is that of the block before: a block begins with a bunch.
@@ -251,7 +272,7 @@ impl Blocks {
         } else {
             block.bytes += bytes;
             self.sizes.add(bytes);
-            block.unprompted += u32::from(is_own);
+            block.waited_alone += alone;
             block.others += u32::from(is_other);
             block.written += u32::from(is_written);
         }
@@ -268,8 +289,9 @@ impl Blocks {
             least: thresholds::BLOCKS,
             off: thresholds::BLOCKS_OFF,
         };
-        let Block { from, unprompted, others, written, bytes, .. } = self.current;
-        let rate = bytes as f64 * 8e9 / at.nanos_since(from).max(1) as f64;
+        let Block { from, waited_alone, others, written, bytes, .. } = self.current;
+        let lasted = at.nanos_since(from).max(1) as f64;
+        let rate = bytes as f64 * 8e9 / lasted;
         if rate < thresholds::BLOCK_PAUSED * self.one.rate {
             // Nothing was sent for a while, in which no clock is seen.
             (self.one, self.sizes) = Default::default();
@@ -277,7 +299,7 @@ impl Blocks {
         }
         let is_own = others == 0
             && written * 2 <= thresholds::BLOCK_BUNCHES
-            && f64::from(unprompted) >= thresholds::SET_OFF * f64::from(thresholds::BLOCK_BUNCHES);
+            && waited_alone as f64 >= thresholds::SET_OFF * lasted;
         if matches!(self.one.take(rate, is_own, from, &ALIKE), Next::First) {
             self.sizes = Sizes::default();
         }
@@ -307,6 +329,11 @@ mod tests {
     const US: i64 = 1000;
     const MS: i64 = 1_000_000;
 
+    /// Long after an ACK.
+    fn after(prompt: Prompt) -> Trigger {
+        Trigger { prompt, acked: Instant::START }
+    }
+
     /// A hundred bunches of so many segments of 1000 bytes each, with the last one that long, each followed by the pause
     /// that `pause` has it of its bytes.
     fn of(sizes: [i64; 2], tail: u32, prompt: Prompt, pause: impl Fn(i64) -> i64) -> Bunches {
@@ -317,7 +344,7 @@ mod tests {
             for nth in 0..segments {
                 let len = if nth + 1 == segments { tail } else { 1000 };
                 let new = New { len, is_short: len < 1000, is_pushed: false };
-                bunches.on_segment(at.plus_nanos(nth * US), new, 1000, prompt);
+                bunches.on_segment(at.plus_nanos(nth * US), new, 1000, after(prompt));
             }
             at = at.plus_nanos(pause((segments - 1) * 1000 + i64::from(tail)));
         }
@@ -358,6 +385,24 @@ mod tests {
         );
     }
 
+    /// A writer that each ACK lets continue: its bunches follow the ACKs by 0.1 ms.
+    #[test]
+    fn bunches_right_after_acks_have_no_pace() {
+        let bunches = |late: i64| {
+            let mut bunches = Bunches::default();
+            for at in (1..300).map(|nth| Instant::from_nanos(nth * 20 * MS)) {
+                let trigger = Trigger { prompt: Prompt::Soon, acked: at.plus_nanos(-late) };
+                for nth in 0..2 {
+                    let new = New { len: 1000, is_short: false, is_pushed: false };
+                    bunches.on_segment(at.plus_nanos(nth * US), new, 1000, trigger);
+                }
+            }
+            [bunches.have_one_pace(1000, MS), bunches.blocks().have_one_rate(1000, MS)]
+        };
+        assert_eq!(bunches(5 * MS), [true; 2]);
+        assert_eq!(bunches(MS / 10), [false; 2]);
+    }
+
     #[test]
     fn pace_must_be_that_of_nearly_all_bunches() {
         // Every third, or every twentieth, comes after half the pause: BBR probes for more in an RTT of eight.
@@ -394,7 +439,7 @@ mod tests {
         let (mut bunches, mut at) = (Bunches::default(), Instant::START.plus_nanos(MS));
         for nth in 0..400 {
             let new = New { len: 1000, is_short: false, is_pushed: is_pushed(nth) };
-            bunches.on_segment(at, new, 1000, Prompt::Nothing);
+            bunches.on_segment(at, new, 1000, after(Prompt::Nothing));
             at = at.plus_nanos(MS);
         }
         bunches.blocks().have_one_rate(1000, 2 * MS)
@@ -407,7 +452,7 @@ mod tests {
             for _ in 0..200 {
                 for _ in 0..segments {
                     let new = New { len: 1000, is_short: false, is_pushed: false };
-                    bunches.on_segment(at, new, 1000, Prompt::Nothing);
+                    bunches.on_segment(at, new, 1000, after(Prompt::Nothing));
                 }
                 at = at.plus_nanos(10 * MS);
             }
@@ -427,7 +472,12 @@ mod tests {
         let (mut bunches, mut at) = (Bunches::default(), Instant::START.plus_nanos(MS));
         for nth in 0..400 {
             for len in [1000, tail] {
-                bunches.on_segment(at, New { len, is_short: len < 1000, is_pushed: false }, 1000, prompt);
+                bunches.on_segment(
+                    at,
+                    New { len, is_short: len < 1000, is_pushed: false },
+                    1000,
+                    after(prompt),
+                );
             }
             at = at.plus_nanos(pause(nth));
         }
@@ -466,13 +516,18 @@ mod tests {
             for _ in 0..chunks {
                 for nth in 0..bunches * 2 {
                     let new = New { len: 1000, is_short: false, is_pushed: false };
-                    all.on_segment(at.plus_nanos(nth % 2 * US), new, 1000, Prompt::Nothing);
+                    all.on_segment(at.plus_nanos(nth % 2 * US), new, 1000, after(Prompt::Nothing));
                     at = at.plus_nanos(nth % 2 * MS);
                 }
                 at = at.plus_nanos(1_700 * MS);
             }
             // A bunch after the last pause.
-            all.on_segment(at, New { len: 1000, is_short: false, is_pushed: false }, 1000, Prompt::Nothing);
+            all.on_segment(
+                at,
+                New { len: 1000, is_short: false, is_pushed: false },
+                1000,
+                after(Prompt::Nothing),
+            );
             all.blocks().have_one_rate(1000, 10 * MS)
         };
         assert!(!have(1, 150) && !have(10, 150));

@@ -209,6 +209,11 @@ fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
     if let Some(rtt) = queue::longer_rtt(&overview, stretches, context.mss, context.at_sender) {
         overview.rare_mut().longer_rtt = Some(rtt);
     }
+    if !context.at_receiver
+        && let Some(found) = queue::answered_at_once(&overview, stretches, context.mss)
+    {
+        overview.rare_mut().answered_at_once = Some(found);
+    }
     // Next to the receiver, its own delays look like jitter.
     if context.at_sender && jitter::is_one(stretches, &overview, context.mss) {
         overview.rare_mut().jitter = true;
@@ -483,6 +488,9 @@ impl Classifier<'_> {
         }
         if is_queued {
             return self.queued(stretch);
+        }
+        if self.overview.rare().answered_at_once.is_some() && queue::is_longer(self.overview, stretch) {
+            return Cause::Undetermined;
         }
         // A burst that payload triggered and an ACK continued belongs to the congestion window. The end of a write that
         // Nagle's algorithm held back is no more than a segment.

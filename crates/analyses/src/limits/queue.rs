@@ -4,8 +4,9 @@ use super::context::Context;
 use super::stretch::{DataLate, Hold, Marks, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
-use crate::overview::{AckQueue, LongerRtt};
+use crate::overview::{AckQueue, AnsweredAtOnce, LongerRtt};
 use crate::report::Overview;
+use slowpath_model::statistics::median;
 use std::ops::Div;
 
 /// The cause of a queue that lengthens RTTs by `queue` beyond `base`, in microseconds; `None` if it is no queue.
@@ -81,6 +82,7 @@ pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
         && (!is_punctual(overview, stretch) || is_of_acks(overview, stretch))
         && !may_be_waits(overview, stretch)
         && !overview.rare().jitter
+        && overview.rare().answered_at_once.is_none()
         && !overview.rare().longer_rtt.is_some_and(|rtt| {
             let LongerRtt { rtt, whatever_flight } = rtt;
             is_at(stretch, rtt)
@@ -105,6 +107,27 @@ fn may_be_waits(overview: &Overview, stretch: &Stretch) -> bool {
     let is_written = stretch.emptied_short > 0 && pauses > 0;
     let (part, of) = thresholds::PAUSE_OF_WAIT;
     by_writes || overview.at_receiver && (is_written || is_paced) && pause / part >= longer / of
+}
+
+/// Whether one ACK after a long RTT was for everything in flight, of many segments, for nearly all of the time with a long RTT. What
+/// leaves a queue one after the other is acknowledged one after the other, unless it is so close together that a receiver takes
+/// several for one (GRO). So the receiver waited, or something on the path that then let all of it through at once.
+pub fn answered_at_once(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<AnsweredAtOnce> {
+    let many = thresholds::ANSWERED_SEGMENTS * mss;
+    let is_long = |stretch: &&Stretch| stretch.delivered >= many.into() && is_longer(overview, stretch);
+    let is_at_once = |stretch: &&Stretch| {
+        let apart = excess(overview, stretch) / (stretch.delivered / i64::from(mss)).max(1) as u32;
+        stretch.acks == 1 && apart >= thresholds::APART_US
+    };
+    let all: i64 = stretches.iter().filter(is_long).map(Stretch::lasted).sum();
+    let found: Vec<&Stretch> = stretches.iter().filter(is_long).filter(is_at_once).collect();
+    let lasted: i64 = found.iter().map(|stretch| stretch.lasted()).sum();
+    let is_usual =
+        found.len() >= thresholds::ANSWERED_TIMES && lasted as f64 >= thresholds::ANSWERED_SHARE * all as f64;
+    let of = |value: &dyn Fn(&Stretch) -> f64| median(found.iter().map(|stretch| value(stretch)));
+    let data = of(&|stretch| stretch.delivered as f64)? as u32;
+    let late = of(&|stretch| excess(overview, stretch).into())? as u32;
+    is_usual.then_some(AnsweredAtOnce { data, late })
 }
 
 /// Whether a queue stood that makes RTTs several times as long, throughout `stretch`, and ACKs came: a link behind which so much
@@ -150,7 +173,49 @@ pub fn longer_rtt(
         let rtt = if overview.queue_shows { floor(overview, stretches) } else { None }?;
         Some(LongerRtt { rtt, whatever_flight: true })
     };
-    by_flight().or_else(|| by_bursts(thresholds::QUEUE_GAP_PART)).or_else(by_short_pauses).or_else(by_floor)
+    let by_few = || {
+        let rtt = of_few_segments(overview, stretches, mss)?;
+        Some(LongerRtt { rtt, whatever_flight: true })
+    };
+    by_flight()
+        .or_else(|| by_bursts(thresholds::QUEUE_GAP_PART))
+        .or_else(by_short_pauses)
+        .or_else(by_floor)
+        .or_else(by_few)
+}
+
+/// The constant RTT of stretches with a few segments in flight, if many of these left the link idle: each segment had its own
+/// ACK, and one came long after the others. In a queue, they wait for each other and leave it at even intervals.
+fn of_few_segments(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<u32> {
+    let is_few = |stretch: &Stretch| {
+        stretch.flight_max <= thresholds::FEW_IN_FLIGHT * mss && is_longer(overview, stretch)
+    };
+    let rtt = middle(&stretches.iter().filter(|stretch| is_few(stretch)).collect::<Vec<_>>())?;
+    let at = || stretches.iter().filter(|stretch| is_few(stretch) && is_at(stretch, rtt));
+    let is_uneven = |stretch: &Stretch| {
+        let each = stretch.lasted() / 1000 / i64::from(stretch.acks.max(1));
+        let (part, of) = thresholds::UNEVEN_PART;
+        stretch.delivered <= i64::from(stretch.acks) * i64::from(mss)
+            && i64::from(stretch.gap_max) / part > each / of
+    };
+    let uneven = at().filter(|stretch| is_uneven(stretch)).map(Stretch::lasted).sum::<i64>();
+    let all = at().map(Stretch::lasted).sum::<i64>();
+    let lasted = thresholds::STILL_RTTS * i64::from(rtt) * 1000;
+    (uneven > lasted && uneven >= all / thresholds::UNEVEN_SHARE_PART).then_some(rtt)
+}
+
+/// The RTT that `stretches` had for half of the time no more than.
+fn middle(stretches: &[&Stretch]) -> Option<u32> {
+    let mut rtts: Vec<(u32, i64)> =
+        stretches.iter().map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
+    rtts.sort_unstable();
+    let half = rtts.iter().map(|(_, lasted)| lasted).sum::<i64>() / 2;
+    let mut passed = 0;
+    let middle = rtts.iter().find(|(_, lasted)| {
+        passed += lasted;
+        passed >= half
+    });
+    middle.map(|(rtt, _)| *rtt)
 }
 
 /// The shortest RTT since the last one that was as short as the path's at first, if RTTs came back to it again and again, with
@@ -211,16 +276,7 @@ fn but_for_a_few(mut values: Vec<u32>, least: usize) -> Option<(u32, u32)> {
 /// The RTT of those stretches that are `long`, if it was constant for long and came at once.
 fn constant(stretches: &[Stretch], long: impl Fn(&Stretch) -> bool) -> Option<u32> {
     let longer: Vec<&Stretch> = stretches.iter().filter(|stretch| long(stretch)).collect();
-    let mut rtts: Vec<(u32, i64)> =
-        longer.iter().map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
-    rtts.sort_unstable();
-    let half = rtts.iter().map(|(_, lasted)| lasted).sum::<i64>() / 2;
-    let mut passed = 0;
-    let middle = rtts.iter().find(|(_, lasted)| {
-        passed += lasted;
-        passed >= half
-    });
-    let &(rtt, _) = middle?;
+    let rtt = middle(&longer)?;
     // Before the path changed, it may have had a queue.
     let (first, last) = (longer.iter().find(|stretch| is_at(stretch, rtt))?, longer.last()?);
     let before = stretches.iter().rev().skip_while(|stretch| stretch.from >= first.from);
@@ -374,5 +430,50 @@ mod tests {
     fn rtt_that_does_not_follow_what_is_in_flight_is_the_paths() {
         assert_eq!(longer(|_| 120_000), Some(120_000));
         assert_eq!(longer(|flight| flight * 2 / 5), None, "a queue");
+    }
+
+    /// RTTs of `rtt` microseconds where the shortest is 24 ms, with `segments` in flight and so many ACKs, `gap` after each other at
+    /// most.
+    fn few_or_many(segments: u32, rtt: u32, acks: u32, gap: u32) -> (Overview, Vec<Stretch>) {
+        let overview = Overview { base_rtt: Some(24_000), peak_rate: 1e8, ..Overview::default() };
+        let lasted = i64::from(rtt) * 1_000;
+        let stretch = |nth: i64| {
+            let from = Instant::from_nanos(nth * lasted);
+            let mut stretch = Stretch {
+                rtt_min: rtt,
+                flight_max: segments * 1_000,
+                acks,
+                gap_max: gap,
+                delivered: i64::from(segments) * 1_000,
+                ..Stretch::at(from)
+            };
+            stretch.extend(from.plus_nanos(lasted), Hold::Open);
+            stretch
+        };
+        let stretches = (0..40).map(stretch).collect();
+        (overview, stretches)
+    }
+
+    #[test]
+    fn two_segments_with_a_pause_between_their_acks_are_no_queue() {
+        let longer = |segments, acks, gap| {
+            let (overview, stretches) = few_or_many(segments, 46_000, acks, gap);
+            of_few_segments(&overview, &stretches, 1_000)
+        };
+        assert_eq!(longer(2, 2, 35_000), Some(46_000));
+        assert_eq!(longer(2, 2, 24_000), None, "at equal intervals: a link of that rate");
+        assert_eq!(longer(2, 1, 46_000), None, "one ACK for both");
+        assert_eq!(longer(8, 8, 35_000), None, "enough to fill a queue");
+    }
+
+    #[test]
+    fn one_ack_for_all_in_flight_is_no_queue() {
+        let found = |rtt, acks| {
+            let (overview, stretches) = few_or_many(16, rtt, acks, rtt);
+            answered_at_once(&overview, &stretches, 1_000).map(|found| (found.data, found.late))
+        };
+        assert_eq!(found(428_000, 1), Some((16_000, 404_000)));
+        assert_eq!(found(428_000, 8), None, "one for each two segments");
+        assert_eq!(found(34_000, 1), None, "so fast that the receiver takes several for one");
     }
 }

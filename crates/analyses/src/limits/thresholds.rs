@@ -211,6 +211,26 @@ pub const LASTING_SURELY: f64 = 0.1;
 /// Jitter of batches shows in pauses of at least this part of the RTTs.
 pub const PAUSED: f64 = 0.4;
 
+/// Segments in flight that are few: a congestion window as small as it gets, and one more (RFC 3168, 6.1.2).
+pub const FEW_IN_FLIGHT: u32 = 3;
+
+/// Their ACKs are uneven if one pause between them is longer than the mean by this much, for this part of the time.
+pub const UNEVEN_PART: (i64, i64) = (4, 3);
+pub const UNEVEN_SHARE_PART: i64 = 4;
+
+/// One ACK for so many segments is not that of a queue ...
+pub const ANSWERED_SEGMENTS: u32 = 8;
+
+/// ... that would let them out so far apart, in microseconds: no receiver waits that long to take several for one
+/// (`gro_flush_timeout`, some tens of µs where it is set) ...
+pub const APART_US: u32 = 1_000;
+
+/// ... if it happened so often ...
+pub const ANSWERED_TIMES: usize = 5;
+
+/// ... and for this part of the time with such RTTs. Where most ACKs are lost, a few RTTs look like that.
+pub const ANSWERED_SHARE: f64 = 0.8;
+
 /// RTTs are constant if they stay within this part of one: a queue's other contents change them by more.
 pub const STILL_PART: u32 = 32;
 
@@ -333,6 +353,9 @@ pub const STEADY_WAITED_PART: i64 = 10;
 /// A sender that repaired losses for longer than a fiftieth of its sending time learnt its rate from a policer
 /// (`bbr_lt_bw_sampling`, 6.18).
 pub const STEADY_REPAIRED_PART: i64 = 50;
+
+/// A bunch that comes after an ACK within this part of the time since the bunch before was triggered by it.
+pub const LET_IN_PART: i64 = 32;
 
 /// Bunches are at one pace within this part: timers of a host are late by some tens of microseconds.
 pub const PACE_SPREAD: f64 = 0.03;

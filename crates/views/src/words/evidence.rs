@@ -264,6 +264,11 @@ pub fn evidence(evidence: &Evidence) -> String {
              as much at a time look alike"
                 .to_owned()
         }
+        Evidence::AnsweredAtOnce { data, late } => format!(
+            "one ACK came for all that was in flight, {data}, {} later than the shortest RTT, again and again: packets that leave a \
+             queue have ACKs one after the other, so the receiver waited, or the path let all of it through at once",
+            duration(late)
+        ),
         Evidence::SeveralLimitsFit {} => {
             "more than one limit explains what this capture shows of that time".to_owned()
         }

@@ -1,7 +1,7 @@
 //! What triggered the sender's new data: an ACK, payload of the other end, or neither.
 
 use super::{BURSTS_APART, SHORTEST_WAIT, Track};
-use crate::limits::bunches::New;
+use crate::limits::bunches::{New, Trigger};
 use crate::limits::stretch::{Hold, Marks, Prompt, Stretch};
 use crate::limits::thresholds;
 use crate::outstanding::Placed;
@@ -186,7 +186,8 @@ impl Track {
     /// New data was sent next to the tap.
     #[inline]
     pub(super) fn note_bunch(&mut self, at: Instant, new: New, rto: &LinuxRto) {
-        let begins = self.bunches.on_segment(at, new, self.mss, self.prompt);
+        let begins =
+            self.bunches.on_segment(at, new, self.mss, Trigger { prompt: self.prompt, acked: self.acked });
         if !begins {
             return;
         }
