@@ -126,8 +126,8 @@ macro_rules! catalogue {
             /// SYNs with data (TCP Fast Open) were lost, the ones without got through.
             FastOpenLost = Connection / "fast-open-lost": "Fast Open SYN lost",
                 "connection/fast-open-lost.md", [Capture];
-            /// SYNs reached the host of the other end, and its TCP did not answer.
-            NotAnswered = Connection / "not-answered": "the SYN arrived and was not answered",
+            /// SYNs reached the host of the other end, or SYN-ACKs that of the client, and its TCP did not answer.
+            NotAnswered = Connection / "not-answered": "SYN or SYN-ACK arrived and was not answered",
                 "connection/not-answered.md", [Capture];
             /// Nothing answered the SYN, as far as the capture shows.
             NoAnswer = Connection / "no-answer": "nothing answered the SYN",

@@ -239,6 +239,7 @@ impl EndState {
         }
         if placed.label == Label::Retransmission {
             self.asks_again(at, segment, silence);
+            self.fills_hole(segment, &placed, peer);
         }
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.shows_spurious) };

@@ -203,6 +203,11 @@ evidence! {
         times: u64 = "How many.",
         wrong_checksum: u64 = "Of these, with a wrong TCP checksum.",
     }
+    /// SYN-ACKs that reached the client's host, which sent its SYN again.
+    SynAckNotAnswered = "syn-ack-not-answered" {
+        times: u64 = "How many.",
+        wrong_checksum: u64 = "Of these, with a wrong TCP checksum.",
+    }
     /// Nothing came from the other end any more.
     PeerSilent = "peer-silent" {
         lasted: Duration = "From its last segment to the end of the capture.",

@@ -201,6 +201,9 @@ impl<'a> Material<'a> {
             Cause::PeerGone => high_if(self.unheard().is_none_or(|unheard| !unheard.is_only_large())),
             Cause::EcnCleared => Confidence::High,
             // It passed both recordings; the tap next to the responder shows that it reached the host.
+            Cause::NotAnswered if self.opening.unanswered_syn_acks > 0 => {
+                high_if(self.vantage == Vantage::At(End::A))
+            }
             Cause::NotAnswered => high_if(self.vantage == Vantage::At(End::B)),
             // A single such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
@@ -308,6 +311,12 @@ impl<'a> Material<'a> {
                 found.push(Evidence::ChallengeAck { times: opening.challenges.into() });
             }
             (Cause::FastOpenLost, _) => found.push(Evidence::SynDataLost { times: lost }),
+            (Cause::NotAnswered, _) if opening.unanswered_syn_acks > 0 => {
+                found.push(Evidence::SynAckNotAnswered {
+                    times: opening.unanswered_syn_acks.into(),
+                    wrong_checksum: opening.damaged_syn_acks.into(),
+                });
+            }
             (Cause::NotAnswered, _) => {
                 let wrong_checksum = opening.unanswered_wrong_checksum.into();
                 found.push(Evidence::SynNotAnswered { times: lost, wrong_checksum });
@@ -654,6 +663,9 @@ impl<'a> Material<'a> {
     fn undetermined(&self, found: &mut Vec<Evidence>) {
         if self.overview.unproven {
             found.push(Evidence::SilentAfterFullSegment {});
+        }
+        if self.overview.never_short {
+            found.push(Evidence::AlwaysMoreToSend {});
         }
         if !self.overview.near_known {
             found.push(Evidence::SenderDistanceUnknown {});

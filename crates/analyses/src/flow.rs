@@ -37,6 +37,8 @@ pub struct FlowState {
     pub started: bool,
     /// Another flow shows that the tap is next to the responder's host.
     is_responder_here: bool,
+    /// SYN-ACKs that passed since the last SYN, and those of them with a wrong checksum.
+    syn_acks: (u32, u32),
     /// It has closed.
     over: bool,
 }
@@ -62,6 +64,7 @@ impl FlowState {
             ends: [EndState::new(given), EndState::new(given)],
             started: false,
             is_responder_here: false,
+            syn_acks: (0, 0),
             over: false,
         }
     }

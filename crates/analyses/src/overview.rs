@@ -34,6 +34,8 @@ pub struct Overview {
     pub unclocked: bool,
     /// Many segments show the end of a write.
     pub short_writes: bool,
+    /// Segments were retransmitted, and all were full, but for the last one.
+    pub never_short: bool,
     /// Hardly any time went into the repair of losses.
     pub seldom_repaired: bool,
     /// How long Nagle's algorithm held the sender, and how long all lasted, in nanoseconds.

@@ -142,6 +142,10 @@ pub struct Opening {
     pub unanswered_with_data: u32,
     /// Of these, how many had a wrong TCP checksum.
     pub unanswered_wrong_checksum: u32,
+    /// SYN-ACKs of B after which A sent its SYN again.
+    pub unanswered_syn_acks: u32,
+    /// Of these, how many had a wrong TCP checksum.
+    pub damaged_syn_acks: u32,
     /// ACKs of an old connection that answered a SYN (RFC 5961, section 4).
     pub challenges: u32,
     /// From SYN to the last ACK, where no SYN was retransmitted: one RTT.
@@ -302,6 +306,8 @@ pub struct Measures {
     pub unseen_gaps: u64,
     /// Holes: how often data was seen beyond data that was missing at the tap, whether or not that came later.
     pub holes: u64,
+    /// Payload before the last byte seen that was neither seen nor acknowledged when the recording ended.
+    pub missing_bytes: Bytes,
 
     /// Duplicate ACKs this end sent (RFC 5681, section 2).
     pub duplicate_acks: u64,

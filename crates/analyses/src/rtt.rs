@@ -270,7 +270,10 @@ pub struct Distance {
     slow: u8,
     /// The other end is far nearer to the tap.
     is_farther: bool,
-    /// So near that only the other end, nearer still, shows that a path lies in between: a queue stood on it.
+    /// How many of its segments were lost on the way to the tap.
+    lost: u8,
+    /// So near that only the other end, nearer still, shows that a path lies in between, since a queue stood on it; or what was
+    /// lost on it.
     is_away: bool,
     /// Where the user says that the tap is: elsewhere then, however soon the end answers, or right here.
     given: Option<VantageOverride>,
@@ -292,6 +295,7 @@ impl Distance {
         of_lately: 0,
         slow: 0,
         is_farther: false,
+        lost: 0,
         is_away: false,
         given: None,
         is_here: true,
@@ -299,6 +303,9 @@ impl Distance {
 
     /// This many slow answers in a row mean a queue; fewer may be delayed ACKs, or a host that was busy.
     const A_QUEUE: u8 = 8;
+
+    /// So many losses before the tap mean a path; fewer may be frames that the capture missed.
+    const A_PATH: u8 = 3;
 
     /// See [`Self::lately`].
     const SPAN: u8 = 8;
@@ -358,13 +365,25 @@ impl Distance {
                 self.recent += (nanos - self.recent) / 4;
             }
         }
-        let is_near = self.min.is_some_and(|min| min < MS);
-        self.is_here = is_near && !self.is_away && self.given.is_none();
+        self.locate();
         self.of_lately += 1;
         if self.of_lately > Self::SPAN {
             (self.lately, self.of_lately) = ([self.lately[1], nanos], 1);
         }
         self.lately[1] = self.lately[1].min(nanos);
+    }
+
+    /// A segment of the end was lost on the way to the tap.
+    #[cold]
+    pub fn lost_before_tap(&mut self) {
+        self.lost = self.lost.saturating_add(1);
+        self.is_away |= self.lost >= Self::A_PATH;
+        self.locate();
+    }
+
+    fn locate(&mut self) {
+        let is_near = self.min.is_some_and(|min| min < MS);
+        self.is_here = is_near && !self.is_away && self.given.is_none();
     }
 
     /// An echo shows that the end is farther than this, in nanoseconds. Two in a row show it: one packet may be late by itself.

@@ -336,6 +336,7 @@ fn measures(end: &EndState) -> Measures {
         unseen_bytes: Bytes::new(end.unseen_bytes),
         unseen_gaps: end.unseen_gaps,
         holes: end.holes,
+        missing_bytes: Bytes::new(end.outstanding.never_passed()),
         duplicate_acks: end.duplicate_acks,
         sack_blocks: end.sack_blocks,
         dsack_blocks: end.dsack_blocks,

@@ -56,6 +56,8 @@ pub struct TokenBucket {
     pub rates: [f64; 2],
     /// How many bytes it holds.
     pub depth: u32,
+    /// Nothing waited where a queue would have made it wait: a policer. Otherwise a queue may have dropped what was lost.
+    pub is_policer: bool,
     /// Lost transmissions, several in a row counted once, and those of them that found it empty.
     pub lost: [u32; 2],
     /// Delivered transmissions, and those of them that it would have dropped.
@@ -121,7 +123,7 @@ impl Transmissions {
         }
     }
 
-    /// The token bucket that explains the losses, if one does and no queue. A full segment has `mss` bytes.
+    /// The token bucket that explains the losses, if one does. A full segment has `mss` bytes.
     pub fn token_bucket(&self, mss: u32) -> Option<TokenBucket> {
         let (first, last) = (self.sent.first()?, self.sent.last()?);
         let base = self.sent.iter().map(|sent| sent.rtt).filter(|rtt| *rtt > 0).min()?;
@@ -148,11 +150,13 @@ impl Transmissions {
             .map(|(sent, used)| (f64::from(sent.rtt) * RTT_UNIT as f64 - base, used / fastest.rate))
             .unzip();
         let (longer, queue) = (median(longer)?, median(queue)?);
-        let is_small = best.depth / best.rate < thresholds::BUCKET_RTTS * base;
+        let is_small = best.depth / best.rate < thresholds::BUCKET_RTTS * base
+            || most >= thresholds::BUCKET_SURE && best.tells_apart();
         let had_no_queue =
             queue >= thresholds::BUCKET_QUEUE_US && longer * thresholds::BUCKET_DELAYS_LESS < queue;
         let micros = |time: f64| Duration::from_secs_f64(time * 1e-6);
-        (is_small && had_no_queue).then(|| TokenBucket {
+        Some(TokenBucket {
+            is_policer: is_small && had_no_queue,
             rates: [slowest, fastest].map(|fit| fit.rate * 8e6),
             depth: best.depth as u32,
             lost: [lost as u32, best.lost_above],
@@ -249,6 +253,13 @@ struct Fit {
     delivered: u32,
     delivered_above: u32,
     lost_above: u32,
+}
+
+impl Fit {
+    /// Whether few transmissions were delivered that it would have dropped.
+    const fn tells_apart(&self) -> bool {
+        self.delivered_above <= 2 * self.lost_above
+    }
 }
 
 /// How improbable it is that so many of all losses are among these transmissions by chance: the negative logarithm
@@ -354,7 +365,8 @@ mod tests {
 
     #[test]
     fn a_queue_of_that_size_delays_before_it_drops() {
-        assert_eq!(flights(&mut Limited::of(8.0, 15_000.0, true)).token_bucket(MSS), None);
+        let found = flights(&mut Limited::of(8.0, 15_000.0, true)).token_bucket(MSS).expect("a queue");
+        assert!(!found.is_policer && (13_000..=15_000).contains(&found.depth), "{found:?}");
     }
 
     #[test]
@@ -413,7 +425,7 @@ mod tests {
     fn a_bucket_of_many_rtts_is_not_judged_by_bursts() {
         // Half of what is sent: the bucket is empty all the time after its first 20 RTTs.
         let found = flights(&mut Limited::of(0.5, 100_000.0, false)).token_bucket(MSS);
-        assert_eq!(found, None);
+        assert!(found.is_none_or(|found| !found.is_policer), "{found:?}");
     }
 
     #[test]

@@ -364,24 +364,68 @@ pub(crate) fn fast_open_lost(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn not_answered(facts: &Facts<'_>) -> Vec<Advice> {
-    let (times, wrong) = facts
+    // What arrived, at which end, how often, and how often with a wrong checksum.
+    let (what, at, times, wrong) = facts
         .evidence(|evidence| match *evidence {
-            Evidence::SynNotAnswered { times, wrong_checksum } => Some((times, wrong_checksum)),
+            Evidence::SynNotAnswered { times, wrong_checksum } => {
+                Some(("SYN", End::B, times, wrong_checksum))
+            }
+            Evidence::SynAckNotAnswered { times, wrong_checksum } => {
+                Some(("SYN-ACK", End::A, times, wrong_checksum))
+            }
             _ => None,
         })
-        .unwrap_or((1, 0));
-    let arrived = format!("{} reached the server's host, and its TCP did not answer.", counted(times, "SYN"));
+        .unwrap_or(("SYN", End::B, 1, 0));
+    let host = if at == End::B { "server" } else { "client" };
+    let arrived = format!("{} reached the {host}'s host, and its TCP did not answer.", counted(times, what));
+    let dropped = |begin: &str| match at {
+        End::A => dropped_on_client(facts, begin),
+        End::B => dropped_on_host(facts, begin),
+    };
     if wrong > 0 {
-        vec![
-            wrong_checksum(facts, End::A, &arrived),
-            dropped_on_host(facts, "If the counter does not grow, look further."),
-        ]
+        vec![wrong_checksum(facts, !at, &arrived), dropped("If the counter does not grow, look further.")]
     } else {
         vec![
-            dropped_on_host(facts, &arrived),
-            wrong_checksum(facts, End::A, "If TcpInCsumErrors grows, the checksum is wrong."),
+            dropped(&arrived),
+            wrong_checksum(facts, !at, "If TcpInCsumErrors grows, the checksum is wrong."),
         ]
     }
+}
+
+/// Something on the client's host dropped the SYN-ACK.
+fn dropped_on_client(facts: &Facts<'_>, begin: &str) -> Advice {
+    let client = facts.host(End::A);
+    with_looks_at_drops(
+        Advice::new(format!(
+            "{begin} On that host a firewall may drop it, which takes an answer for invalid if it did not see the SYN, \
+             or the reverse path filter, if the answer came by another interface than the SYN left by. Where \
+             connections share ports behind a NAT, the check of timestamps (PAWS) may."
+        )),
+        client,
+        "TcpInCsumErrors TcpExtIPReversePathFilter TcpExtPAWSActive",
+        "shows, while SYN-ACKs come, which of them grows: checksum, reverse path filter, timestamps",
+    )
+}
+
+/// What shows where a host drops packets before TCP has them.
+fn with_looks_at_drops(advice: Advice, host: Host, names: &str, what: &str) -> Advice {
+    advice
+        .with(counters(host, names, what))
+        .with(firewall(host))
+        .with(Fix::look(
+            host,
+            "sysctl net.ipv4.conf.all.rp_filter",
+            "shows the reverse path filter: 1 drops what came by another interface than answers would leave by; 2 \
+             is looser",
+        ))
+        .with(
+            Fix::look(
+                host,
+                "timeout 10 perf trace -e skb:kfree_skb",
+                "shows every packet that the kernel drops in 10 s, with the reason and the place",
+            )
+            .needs("root (CAP_PERFMON)"),
+        )
 }
 
 /// The host discarded the packet because of its checksum. `from` is the end that sent it.
@@ -418,37 +462,22 @@ pub(crate) fn wrong_checksum(facts: &Facts<'_>, from: End, begin: &str) -> Advic
 fn dropped_on_host(facts: &Facts<'_>, begin: &str) -> Advice {
     let server = facts.host(End::B);
     let port = facts.report.key.b.port;
-    Advice::new(format!(
-        "{begin} On that host a firewall may drop it, the reverse path filter, a full listen queue, or the \
-         check of timestamps (PAWS) if an old connection of these ports is in TIME_WAIT. A port on which \
-         nothing listens is answered with a RST, so this is not one."
-    ))
-    .with(Fix::look(
-        server,
-        format!("ss -ltn sport = :{port}"),
-        "shows the listening socket: connections waiting for accept() (Recv-Q) and how many may wait (Send-Q)",
-    ))
-    .with(counters(
+    with_looks_at_drops(
+        Advice::new(format!(
+            "{begin} On that host a firewall may drop it, the reverse path filter, a full listen queue, or the \
+             check of timestamps (PAWS) if an old connection of these ports is in TIME_WAIT. A port on which \
+             nothing listens is answered with a RST, so this is not one."
+        ))
+        .with(Fix::look(
+            server,
+            format!("ss -ltn sport = :{port}"),
+            "shows the listening socket: connections waiting for accept() (Recv-Q) and how many may wait (Send-Q)",
+        )),
         server,
         "TcpInCsumErrors TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDrop \
          TcpExtIPReversePathFilter TcpExtPAWSActive TcpExtPAWSTimewait",
         "shows, while SYNs come, which of them grows: checksum, listen queue (three), reverse path filter, \
          timestamps (two)",
-    ))
-    .with(firewall(server))
-    .with(Fix::look(
-        server,
-        "sysctl net.ipv4.conf.all.rp_filter",
-        "shows the reverse path filter: 1 drops what came by another interface than answers would leave by; 2 \
-         is looser",
-    ))
-    .with(
-        Fix::look(
-            server,
-            "timeout 10 perf trace -e skb:kfree_skb",
-            "shows every packet that the kernel drops in 10 s, with the reason and the place",
-        )
-        .needs("root (CAP_PERFMON)"),
     )
 }
 

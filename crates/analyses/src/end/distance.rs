@@ -1,8 +1,22 @@
 //! How far an end is from the tap.
 
 use super::EndState;
-use crate::rtt::Distance;
+use crate::outstanding::Placed;
+use crate::rtt::{Distance, is_far_nearer};
 use slowpath_model::{Instant, Segment};
+
+impl EndState {
+    /// This end retransmits `segment`. What never passed before was lost on the way to the tap, so that this is not at the
+    /// end, unless the other end is far away: then its own host lost it.
+    #[inline]
+    pub(super) fn fills_hole(&mut self, segment: &Segment, placed: &Placed, peer: &Self) {
+        let [near, far] = [self, peer].map(|end| end.distance.sending().min());
+        let is_nearer = || near.zip(far).is_some_and(|(near, far)| is_far_nearer(near, far));
+        if placed.unique == segment.len && segment.len > 0 && !is_nearer() {
+            self.distance.lost_before_tap();
+        }
+    }
+}
 
 /// One end answers after `nanos`.
 #[inline]

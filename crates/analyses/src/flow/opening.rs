@@ -85,10 +85,18 @@ impl FlowState {
             return;
         }
         let opening = &mut self.opening;
+        let damaged = u32::from(segment.checksum == Checksum::Wrong);
         if me == 0 && opening.syn_ack.is_none() {
             opening.unanswered += 1;
             opening.unanswered_with_data += u32::from(segment.len > 0);
-            opening.unanswered_wrong_checksum += u32::from(segment.checksum == Checksum::Wrong);
+            opening.unanswered_wrong_checksum += damaged;
+        }
+        if me == 1 {
+            self.syn_acks = (self.syn_acks.0 + 1, self.syn_acks.1 + damaged);
+        } else {
+            let (passed, damaged) = std::mem::take(&mut self.syn_acks);
+            opening.unanswered_syn_acks += passed;
+            opening.damaged_syn_acks += damaged;
         }
         let asks = flags.has(Flags::ECE.with(Flags::CWR));
         opening.ecn = match opening.ecn {
@@ -230,7 +238,9 @@ impl FlowState {
     /// Why a SYN or SYN-ACK was sent more than once.
     fn lost_syn_cause(&self) -> Cause {
         let lost = self.opening.lost_syns();
-        if lost > 0 && self.has_reached_the_responder() {
+        if self.opening.unanswered_syn_acks > 0 && self.is_next_to_initiator() {
+            Cause::NotAnswered
+        } else if lost > 0 && self.has_reached_the_responder() {
             Cause::NotAnswered
         } else if lost > 0 && lost == self.opening.unanswered_with_data {
             Cause::FastOpenLost
@@ -269,6 +279,14 @@ impl FlowState {
             _ => false,
         };
         responder.is_here() && is_nearer
+    }
+
+    /// Whether the tap was at the initiator, so that each SYN-ACK in the capture had arrived there.
+    fn is_next_to_initiator(&self) -> bool {
+        let [initiator, responder] = self.ends.each_ref().map(|end| end.distance.answering());
+        let is_nearer =
+            initiator.min().zip(responder.min()).is_some_and(|(near, far)| is_far_nearer(near, far));
+        initiator.is_here() && is_nearer
     }
 
     /// Notes the handshake's last segment. Called before it is processed.

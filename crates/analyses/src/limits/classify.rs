@@ -83,12 +83,15 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     }
     // A full queue that does not show in the RTTs drops packets as a policer does.
     let one_rate = policer::one_rate(stretches, finished.episodes, &overview).filter(|_| context.queue_shows);
-    let bucket = context.bucket.filter(|_| rule.is_none());
-    let is_policer = |found: &OneRate| matches!(found, OneRate::Policer(_));
+    let fitting = context.bucket.filter(|_| rule.is_none());
+    let capacity = finished.trains.capacity().filter(|_| !context.at_sender);
+    let one_rate = one_rate.filter(|found| !found.is_refuted(fitting, capacity));
+    let bucket = fitting.filter(|bucket| bucket.is_policer);
     let by_burst = bucket.map(|bucket| OneRate::Policer(bucket.rate()));
     if bucket.is_some() {
         overview.rare_mut().bucket = bucket;
     }
+    let is_policer = |found: &OneRate| matches!(found, OneRate::Policer(_));
     let learnt = overview.rare().policed.map(OneRate::Policer);
     match one_rate.filter(is_policer).or(by_burst).or(one_rate).or(learnt) {
         Some(OneRate::Policer(policed)) => {
@@ -101,6 +104,9 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
             lost.for_each(|part| part.cause = Cause::BottleneckFull);
         }
         None => {}
+    }
+    if overview.never_short {
+        parts::of_no_program(stretches, &mut parts);
     }
     credit::take_over(stretches, &overview, context, &mut parts);
     written::take_over(stretches, &overview, context, &mut parts);
@@ -190,6 +196,11 @@ fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
     let long_write = i64::from(thresholds::LONG_WRITE_SEGMENTS * context.mss);
     let ends_of_writes = sum(&|stretch| i64::from(stretch.emptied_short));
     overview.short_writes = ends_of_writes * long_write > sum(&|stretch| stretch.delivered);
+    let many = i64::from(thresholds::NEVER_SHORT_SEGMENTS * context.mss);
+    let retransmitted = stretches.iter().filter(|stretch| stretch.marks.has(Marks::RETRANSMITTED)).count();
+    overview.never_short = ends_of_writes <= 1
+        && sum(&|stretch| stretch.delivered) >= many
+        && retransmitted >= thresholds::NEVER_SHORT_REPAIRS;
     let repairing = sum(&|stretch| stretch.under(Hold::Recovery));
     overview.nagled = sum(&|stretch| i64::from(stretch.nagled) * 1000);
     overview.lasted = sum(&Stretch::lasted);
@@ -206,7 +217,7 @@ fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
     if read().map(Stretch::lasted).sum::<i64>() >= overview.lasted / thresholds::READ_PART {
         overview.read_rate = median(read().filter_map(Stretch::rate));
     }
-    if let Some(rtt) = queue::longer_rtt(&overview, stretches, context.mss, context.at_sender) {
+    if let Some(rtt) = queue::longer_rtt(&overview, stretches, context.mss, context.at_receiver) {
         overview.rare_mut().longer_rtt = Some(rtt);
     }
     if !context.at_receiver

@@ -44,6 +44,6 @@ pub struct Context {
     pub scale_changed: Option<ScaleChanged>,
     /// Whether the receiver ever reported what it held above a hole, by SACK.
     pub sacked: bool,
-    /// The token bucket that would have dropped what was lost.
+    /// The token bucket that would have dropped what was lost, which may be a queue.
     pub bucket: Option<TokenBucket>,
 }

@@ -7,6 +7,7 @@ use super::stretch::{Hold, Marks, Part, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::report::Overview;
+use crate::token_bucket::TokenBucket;
 use slowpath_model::Instant;
 
 /// What delivers at one rate between losses, in bit/s.
@@ -16,6 +17,19 @@ pub enum OneRate {
     Policer(f64),
     /// A link that is always full, with a queue too short to show in the RTTs.
     Link(f64),
+}
+
+impl OneRate {
+    /// Whether something else shows that it is wrong: for a policer, the token bucket that explains the losses best, since that fills
+    /// far sooner; for a link, trains that passed far faster (`capacity`, in bit/s).
+    pub fn is_refuted(self, bucket: Option<TokenBucket>, capacity: Option<f64>) -> bool {
+        match self {
+            Self::Policer(rate) => {
+                bucket.is_some_and(|bucket| bucket.rates[0] > thresholds::BUCKET_REFUTES * rate)
+            }
+            Self::Link(rate) => capacity.is_some_and(|capacity| rate < thresholds::AT_CAPACITY.0 * capacity),
+        }
+    }
 }
 
 /// What delivers at one rate between losses that come without a queue. From one loss to the next, a bucket lets through what

@@ -140,13 +140,13 @@ pub fn is_long(overview: &Overview, stretch: &Stretch) -> bool {
 }
 
 /// The new RTT of the path, if RTTs were long without a queue. They then stayed constant, unlike those of a queue filled by
-/// others. And next to the sender, data arrived with pauses, which a queue of this flow does not leave; or the RTTs did not
+/// others. And anywhere but next to the receiver, data arrived with pauses, which a queue of this flow does not leave; or the RTTs did not
 /// change with what was in flight, as those of a queue do. A path becomes longer at once; a queue grows.
 pub fn longer_rtt(
     overview: &Overview,
     stretches: &[Stretch],
     mss: u32,
-    at_sender: bool,
+    at_receiver: bool,
 ) -> Option<LongerRtt> {
     let in_bursts = |stretch: &Stretch, gap_part| {
         // Of few segments, each leaves a pause.
@@ -156,7 +156,7 @@ pub fn longer_rtt(
     };
     let by_bursts = |gap_part| {
         let of_bursts = |stretch: &Stretch| in_bursts(stretch, gap_part);
-        let rtt = if at_sender { constant(stretches, of_bursts) } else { None }?;
+        let rtt = if at_receiver { None } else { constant(stretches, of_bursts) }?;
         Some(LongerRtt { rtt, whatever_flight: false })
     };
     let by_flight = || {
@@ -187,21 +187,24 @@ pub fn longer_rtt(
 /// The constant RTT of stretches with a few segments in flight, if many of these left the link idle: each segment had its own
 /// ACK, and one came long after the others. In a queue, they wait for each other and leave it at even intervals.
 fn of_few_segments(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<u32> {
-    let is_few = |stretch: &Stretch| {
-        stretch.flight_max <= thresholds::FEW_IN_FLIGHT * mss && is_longer(overview, stretch)
-    };
-    let rtt = middle(&stretches.iter().filter(|stretch| is_few(stretch)).collect::<Vec<_>>())?;
-    let at = || stretches.iter().filter(|stretch| is_few(stretch) && is_at(stretch, rtt));
+    let few = || stretches.iter().filter(|stretch| stretch.flight_max <= thresholds::FEW_IN_FLIGHT * mss);
+    let longer: Vec<&Stretch> = few().filter(|stretch| is_longer(overview, stretch)).collect();
+    let rtt = middle(&longer)?;
+    let at = || longer.iter().filter(|stretch| is_at(stretch, rtt));
     let is_uneven = |stretch: &Stretch| {
         let each = stretch.lasted() / 1000 / i64::from(stretch.acks.max(1));
         let (part, of) = thresholds::UNEVEN_PART;
         stretch.delivered <= i64::from(stretch.acks) * i64::from(mss)
             && i64::from(stretch.gap_max) / part > each / of
     };
-    let uneven = at().filter(|stretch| is_uneven(stretch)).map(Stretch::lasted).sum::<i64>();
-    let all = at().map(Stretch::lasted).sum::<i64>();
+    let uneven = at().filter(|stretch| is_uneven(stretch)).map(|stretch| stretch.lasted()).sum::<i64>();
+    let all = at().map(|stretch| stretch.lasted()).sum::<i64>();
+    let sending = few().filter(|stretch| stretch.delivered > 0).map(Stretch::lasted).sum::<i64>();
     let lasted = thresholds::STILL_RTTS * i64::from(rtt) * 1000;
-    (uneven > lasted && uneven >= all / thresholds::UNEVEN_SHARE_PART).then_some(rtt)
+    (uneven > lasted
+        && uneven >= all / thresholds::UNEVEN_SHARE_PART
+        && all >= sending / thresholds::FEW_MEASURED_PART)
+        .then_some(rtt)
 }
 
 /// The RTT that `stretches` had for half of the time no more than.
@@ -423,7 +426,7 @@ mod tests {
             stretch.extend(from.plus_nanos(120_000_000), Hold::Open);
             stretches.push(stretch);
         }
-        longer_rtt(&overview, &stretches, 1448, true).map(|longer| longer.rtt)
+        longer_rtt(&overview, &stretches, 1448, false).map(|longer| longer.rtt)
     }
 
     #[test]

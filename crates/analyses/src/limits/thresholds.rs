@@ -218,6 +218,9 @@ pub const FEW_IN_FLIGHT: u32 = 3;
 pub const UNEVEN_PART: (i64, i64) = (4, 3);
 pub const UNEVEN_SHARE_PART: i64 = 4;
 
+/// The RTT of few segments has to be known for this part of the time with few in flight.
+pub const FEW_MEASURED_PART: i64 = 3;
+
 /// One ACK for so many segments is not that of a queue ...
 pub const ANSWERED_SEGMENTS: u32 = 8;
 
@@ -230,6 +233,12 @@ pub const ANSWERED_TIMES: usize = 5;
 
 /// ... and for this part of the time with such RTTs. Where most ACKs are lost, a few RTTs look like that.
 pub const ANSWERED_SHARE: f64 = 0.8;
+
+/// A transfer of so many segments, all full but the last, in which ...
+pub const NEVER_SHORT_SEGMENTS: u32 = 100;
+
+/// ... so many RTTs or more had retransmissions, has no pauses of a program.
+pub const NEVER_SHORT_REPAIRS: usize = 5;
 
 /// RTTs are constant if they stay within this part of one: a queue's other contents change them by more.
 pub const STILL_PART: u32 = 32;
@@ -580,11 +589,17 @@ pub const BUCKET_GOES_ON: f64 = 1.5;
 /// Segments late in a burst find this part of the bucket used, or more.
 pub const BUCKET_LATE_PART: f64 = 0.6;
 
-/// A bucket fills within so many RTTs. Larger ones show in the rate between losses ([`POLICER_CYCLES`]).
+/// A bucket fills within so many RTTs. Larger ones show in the rate between losses ([`POLICER_CYCLES`]), but on short paths: ...
 pub const BUCKET_RTTS: f64 = 2.0;
 
+/// ... there the evidence has to be this strong, and no more than two in three of those that it would drop delivered.
+pub const BUCKET_SURE: f64 = 30.0;
+
+/// A policer's rate is not one at which losses depend so clearly on a bucket that fills this much faster.
+pub const BUCKET_REFUTES: f64 = 1.5;
+
 /// A queue that delays by less than this, in microseconds, does not show.
-pub const BUCKET_QUEUE_US: f64 = 1000.0;
+pub const BUCKET_QUEUE_US: f64 = 500.0;
 
 /// Segments late in a burst are delayed by less than the queue would delay them, by this factor at least: 4.5 and more
 /// measured at policers, at most 1.3 in queues.

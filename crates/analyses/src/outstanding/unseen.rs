@@ -1,6 +1,7 @@
 //! Data that was acknowledged before it passed: the capture has it in the wrong order, or not at all.
 
 use super::record::Record;
+use super::{Hole, Outstanding};
 use crate::overview::CapturedLate;
 use slowpath_model::{Instant, StreamOffset};
 use std::collections::VecDeque;
@@ -14,6 +15,14 @@ pub struct Unseen {
     /// Recent ones: from, to, when it was acknowledged.
     ranges: VecDeque<(StreamOffset, StreamOffset, Instant)>,
     late: CapturedLate,
+}
+
+impl Outstanding {
+    /// How many bytes before the last one neither passed nor were acknowledged.
+    pub fn never_passed(&self) -> u64 {
+        let hole = |hole: &Hole| u64::try_from(hole.end.distance_from(hole.start)).unwrap_or(0);
+        self.holes.iter().map(hole).sum()
+    }
 }
 
 impl Unseen {

@@ -45,8 +45,10 @@ pub struct Measures {
     unseen_bytes: u64,
     /// The number of such gaps.
     unseen_gaps: u64,
-    /// Holes in this direction's data at the place of recording that were filled in later.
+    /// How often data was recorded beyond data that was missing there, whether or not that came later.
     holes: u64,
+    /// Payload before the last byte recorded that was neither recorded nor acknowledged when the recording ended.
+    missing_bytes: u64,
     /// Duplicate ACKs this end sent (RFC 5681, section 2).
     duplicate_acks: u64,
     /// SACK blocks this end sent.
@@ -203,6 +205,7 @@ impl Measures {
             unseen_bytes: measures.unseen_bytes.get(),
             unseen_gaps: measures.unseen_gaps,
             holes: measures.holes,
+            missing_bytes: measures.missing_bytes.get(),
             duplicate_acks: measures.duplicate_acks,
             sack_blocks: measures.sack_blocks,
             dsack_blocks: measures.dsack_blocks,

@@ -166,13 +166,10 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SynDataLost { times: n } => {
             format!("{} with data went unanswered, and one without data was answered", counted(n, "SYN"))
         }
-        Evidence::SynNotAnswered { times: n, wrong_checksum: 0 } => {
-            format!("{} arrived here and went unanswered", counted(n, "SYN"))
+        Evidence::SynNotAnswered { times, wrong_checksum } => unanswered(times, "SYN", wrong_checksum),
+        Evidence::SynAckNotAnswered { times, wrong_checksum } => {
+            unanswered(times, "SYN-ACK", wrong_checksum) + ": the client sent its SYN again"
         }
-        Evidence::SynNotAnswered { times: n, wrong_checksum } => format!(
-            "{} arrived here and went unanswered, {wrong_checksum} with a wrong TCP checksum",
-            counted(n, "SYN")
-        ),
         Evidence::FinUnanswered { times: n, lasted } => {
             format!("the FIN was retransmitted {} in {}, and not acknowledged", times(n), duration(lasted))
         }
@@ -499,6 +496,12 @@ const fn icmp(kind: IcmpKind) -> &'static str {
         IcmpKind::ReassemblyTimeExceeded => "fragments were missing",
         IcmpKind::Other { .. } => "another error",
     }
+}
+
+/// What arrived and had no answer.
+fn unanswered(times: u64, what: &str, wrong_checksum: u64) -> String {
+    let text = format!("{} arrived here and went unanswered", counted(times, what));
+    if wrong_checksum == 0 { text } else { format!("{text}, {wrong_checksum} with a wrong TCP checksum") }
 }
 
 fn syn_ack_again(times: u64, data: u64) -> String {

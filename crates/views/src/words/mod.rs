@@ -21,6 +21,9 @@ use slowpath_remedies::{much_lost, percent};
 /// A second cause with a smaller share of the time is not mentioned.
 pub(crate) const WORTH_A_SENTENCE: f64 = 0.1;
 
+/// TCP options take this much of a segment at most (RFC 9293, section 3.1).
+const MOST_OPTIONS: u32 = 40;
+
 /// Source and destination, the end that sent more first: `192.0.2.1:40000 → 198.51.100.7:443`.
 pub fn ends(flow: &FlowReport) -> String {
     ends_of(&flow.key, flow.sender)
@@ -195,8 +198,28 @@ fn times(number: u64) -> String {
     }
 }
 
-/// How the connection ended, if that matters and the verdict does not say it.
+/// How the connection ended, if that matters and the verdict does not say it, and what never came.
 pub fn ending(flow: &FlowReport) -> Option<String> {
+    let sentences: Vec<String> = [end_of(flow), missing(flow)].into_iter().flatten().collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// What never came past a tap that is not next to the sender.
+fn missing(flow: &FlowReport) -> Option<String> {
+    let sent = &flow.main().measures;
+    let missing = sent.missing_bytes;
+    if missing == Bytes::ZERO || flow.vantage.vantage == Vantage::At(flow.sender) {
+        return None;
+    }
+    let text = format!("{missing} before the last data never came past this tap.");
+    let full = flow.directions[(!flow.sender).index()].measures.options.and_then(|options| options.mss);
+    let only_short = full.is_some_and(|full| sent.mss_seen + MOST_OPTIONS < full.into());
+    let hint = " No segment of full size came either: if all of those are lost, the path has a smaller MTU than the ends assume.";
+    Some(if only_short { text + hint } else { text })
+}
+
+/// How the connection ended, if that matters and the verdict does not say it.
+fn end_of(flow: &FlowReport) -> Option<String> {
     let main = main_finding(flow).map(|finding| finding.cause);
     if main.is_some_and(|cause| cause.is_reset() || cause.is_failed_opening()) {
         return None;

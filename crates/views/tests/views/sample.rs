@@ -201,6 +201,7 @@ pub fn lossy_download() -> FlowReport {
         labels: LabelCounts { new: 6768, retransmission: 222, ..LabelCounts::default() },
         unseen_bytes: Bytes::new(14_480),
         unseen_gaps: 3,
+        missing_bytes: Bytes::ZERO,
         ..Measures::default()
     };
     bind(

@@ -83,7 +83,8 @@ impl Classifier<'_> {
             )
         };
         let is_full_rate = |rate: f64| {
-            rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate && self.may_fill_path(rate)
+            let peak = self.overview.peak_rate;
+            peak > 0.0 && rate >= thresholds::REPAIRED_AT_FULL_RATE * peak && self.may_fill_path(rate)
         };
         // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
         let mut on_path: Option<(Cause, Option<f64>)> = None;
@@ -133,6 +134,21 @@ pub(super) fn of_reordering(context: &Context, episodes: &Episodes, parts: &mut 
     let is_most = lasted * 2 > context.last.nanos_since(context.first);
     if is_most && !context.sacked && episodes.are_of_reordering() {
         parts.iter_mut().filter(|part| reduced(part)).for_each(|part| part.cause = Cause::Reordering);
+    }
+}
+
+/// Pauses in a transfer whose segments are all full do not show that a program had nothing to send: its writes would have ended in
+/// short segments. One that writes by the clock, in multiples of the MSS, does not lose packets.
+pub(super) fn of_no_program(stretches: &[Stretch], parts: &mut [Part]) {
+    let has_data = |stretch: &Stretch| stretch.delivered > 0;
+    let (Some(first), Some(last)) =
+        (stretches.iter().position(has_data), stretches.iter().rposition(has_data))
+    else {
+        return;
+    };
+    let paused = parts.iter_mut().filter(|part| (first + 1..last).contains(&part.stretch));
+    for part in paused.filter(|part| part.cause == Cause::SenderIdle) {
+        part.cause = Cause::Undetermined;
     }
 }
 
