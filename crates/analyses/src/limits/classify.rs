@@ -188,11 +188,14 @@ fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         ..Overview::default()
     };
     for stretch in stretches {
-        overview.waits.prompted += u64::from(stretch.prompted.max(stretch.bursts_after_payload));
         overview.waits.clocked += u64::from(stretch.dry_clocked);
         overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
     }
     let sum = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    // Both are counted where they fall, which may be in one RTT and the next.
+    let ended =
+        [sum(&|stretch| stretch.prompted.into()), sum(&|stretch| stretch.bursts_after_payload.into())];
+    overview.waits.prompted = ended[0].max(ended[1]).unsigned_abs();
     let long_write = i64::from(thresholds::LONG_WRITE_SEGMENTS * context.mss);
     let ends_of_writes = sum(&|stretch| i64::from(stretch.emptied_short));
     overview.short_writes = ends_of_writes * long_write > sum(&|stretch| stretch.delivered);
@@ -399,7 +402,8 @@ impl Classifier<'_> {
         if (stretch.prompted > 0 && prompted) || pace::by_payload(stretch) {
             return self.turns(at);
         }
-        if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
+        let by_nagle = !self.overview.unclocked && !self.finished.nagle_is_off;
+        if by_nagle && stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
             return Cause::NagleDelayedAck;
         }
         if pace::never_full(self.context, stretch) {

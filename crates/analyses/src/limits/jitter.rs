@@ -2,7 +2,7 @@
 //!
 //! A queue lasts from one RTT to the next, it delivers without pauses, and on a full path more data in flight arrives no
 //! faster. Jitter starts anew with each RTT, batches come with pauses between them, and more data in flight arrives that
-//! much faster.
+//! much faster. Where most RTTs have one rate, it is that of a link, and its queue makes them long.
 
 use super::queue;
 use super::stretch::{Hold, Marks, Stretch};
@@ -39,11 +39,28 @@ pub fn is_one(stretches: &[Stretch], overview: &Overview, mss: u32) -> bool {
     let mean_rtt = sample.iter().map(|stretch| f64::from(stretch.rtt_min)).sum::<f64>() / sample.len() as f64;
     // Jitter longer than the path: a queue as long as that would last.
     let is_sure = sample.len() >= thresholds::JITTER_SURE_STRETCHES && lasting < thresholds::LASTING_SURELY;
-    varied >= thresholds::GROWN
+    at_one_rate(&flight, &rate) < thresholds::ONE_RATE_PART
+        && varied >= thresholds::GROWN
         && brought > thresholds::BROUGHT
         && lasting < thresholds::LASTING
         && paused as f64 >= thresholds::PAUSED * sample.len() as f64
         && (mean_rtt < 2.0 * f64::from(base) || is_sure)
+}
+
+/// The largest part of the RTTs with rates that are as good as one, though what was in flight varied: a link has one rate. Both are
+/// logarithms.
+fn at_one_rate(flight: &[f64], rate: &[f64]) -> f64 {
+    let mut both: Vec<(f64, f64)> = rate.iter().copied().zip(flight.iter().copied()).collect();
+    both.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    let alike = |nth: usize| {
+        let rest = &both[nth..];
+        &rest[..rest.partition_point(|(rate, _)| rate - rest[0].0 <= thresholds::ONE_RATE_SPREAD)]
+    };
+    let most = (0..both.len()).map(alike).max_by_key(|alike| alike.len()).unwrap_or_default();
+    let mean = most.iter().map(|(_, flight)| flight).sum::<f64>() / most.len().max(1) as f64;
+    let squares = most.iter().map(|(_, flight)| (flight - mean) * (flight - mean)).sum::<f64>();
+    let varied = (squares / most.len().max(1) as f64).sqrt();
+    if varied >= thresholds::GROWN { most.len() as f64 / both.len() as f64 } else { 0.0 }
 }
 
 fn product(one: &[f64], other: &[f64]) -> f64 {
@@ -88,6 +105,8 @@ mod tests {
         let at_random = |nth: i64| 12_000 + (nth * nth * 31 % 41 * 100) as u32;
         assert!(sawtooth(at_random, i64::from));
         assert!(!sawtooth(at_random, |_| 29_000), "a full path delivers no more");
+        let up_to_its_rate = |flight: u32| flight.min(28_000).into();
+        assert!(!sawtooth(at_random, up_to_its_rate), "a link's rate is the most that there is");
     }
 
     #[test]

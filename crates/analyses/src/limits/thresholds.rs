@@ -367,6 +367,12 @@ pub const EXCEEDED_ALIKE_PART: u32 = 10;
 /// follow ACKs.
 pub const NAGLED_PART: i64 = 10;
 
+/// So many short segments beside another one in flight ...
+pub const NAGLE_OFF: u32 = 3;
+
+/// ... and this part of all, show that Nagle's algorithm is off: after ACKs that the capture missed, it seems so now and then.
+pub const NAGLE_OFF_PART: u32 = 10;
+
 /// Stretches before and after one that show whether a buffer is refilled again and again.
 pub const REFILL_REACH: usize = 4;
 

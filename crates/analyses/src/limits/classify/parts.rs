@@ -61,7 +61,7 @@ impl Classifier<'_> {
     /// How long Nagle's algorithm held the sender in `stretch`, in nanoseconds, if it did so for a good part of all time.
     fn nagled(&self, stretch: &Stretch) -> i64 {
         let is_often = self.overview.nagled >= self.overview.lasted / thresholds::NAGLED_PART;
-        let is_free = is_often && stretch.held_most() != Hold::Window;
+        let is_free = is_often && stretch.held_most() != Hold::Window && !self.finished.nagle_is_off;
         if is_free { (i64::from(stretch.nagled) * 1000).min(stretch.lasted()) } else { 0 }
     }
 

@@ -75,6 +75,12 @@ pub const LASTING: f64 = 0.3;
 pub const JITTER_SURE_STRETCHES: usize = 200;
 pub const LASTING_SURELY: f64 = 0.1;
 
+/// Rates within this part are one, and that of a link ...
+pub const ONE_RATE_SPREAD: f64 = 0.06;
+
+/// ... if so many are.
+pub const ONE_RATE_PART: f64 = 0.4;
+
 /// Jitter of batches shows in pauses of at least this part of the RTTs.
 pub const PAUSED: f64 = 0.4;
 

@@ -35,6 +35,8 @@ pub struct Finished<'a> {
     pub trains: Trains,
     /// Since when the sender knows of a hole that was never filled, by SACK.
     pub missing_since: Option<Instant>,
+    /// Next to the sender: it does without Nagle's algorithm.
+    pub nagle_is_off: bool,
     /// Until when windows were underestimated, because their scale was unknown.
     pub rescaled: Option<Instant>,
     /// Until when the sender's distance was not known.
@@ -85,6 +87,7 @@ impl Track {
             from_afar: self.from_afar,
             trains: self.trains,
             missing_since: self.missing_since,
+            nagle_is_off: self.nagle.is_off(),
             rescaled: self.rescaled.filter(|_| !matches!(self.known.scale, ScaleKnown::Agreed(_))),
             // Answers of unknown age were taken to be known at once, which is right at the sender.
             unplaced: match near.min() {

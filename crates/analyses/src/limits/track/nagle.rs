@@ -3,6 +3,7 @@
 
 use super::{SHORTEST_WAIT, Track};
 use crate::limits::stretch::{Hold, Prompt};
+use crate::limits::thresholds;
 use crate::rtt::{LinuxRto, micros};
 use slowpath_model::{Instant, Segment, StreamOffset};
 
@@ -15,6 +16,9 @@ pub(super) struct Nagle {
     acked: Option<Instant>,
     /// New data followed that ACK at once: when, and when data was sent before.
     burst: Option<(Instant, Instant)>,
+    /// How many short segments there were, and how many left while another one was in flight.
+    all: u32,
+    together: u32,
 }
 
 impl Nagle {
@@ -22,6 +26,11 @@ impl Nagle {
     #[inline]
     pub const fn is_idle(&self) -> bool {
         self.acked.is_none() && self.burst.is_none()
+    }
+
+    /// Whether the sender does without it (`TCP_NODELAY`): it let short segments out while others were in flight.
+    pub const fn is_off(&self) -> bool {
+        self.together >= thresholds::NAGLE_OFF && self.together >= self.all / thresholds::NAGLE_OFF_PART
     }
 
     /// The sender, which `hold` held until now, learns that everything before `una` has arrived.
@@ -49,6 +58,8 @@ impl Track {
         if !is_short {
             return;
         }
+        nagle.all += 1;
+        nagle.together += u32::from(nagle.short.is_some_and(|end| end < segment.end()));
         (nagle.short, nagle.acked) = (Some(segment.end()), None);
         let Some((began, since)) = nagle.burst.take() else { return };
         let waited = began.nanos_since(since);
