@@ -61,6 +61,13 @@ pub struct Overview {
 }
 
 impl Overview {
+    /// The shortest RTT of all, and the usual one in the time of `cause`, if both are known.
+    pub fn rtts_under(&self, cause: Cause) -> Option<(Duration, Duration)> {
+        let shortest = self.base_rtt.filter(|rtt| *rtt > 0)?;
+        let tally = self.tallies.iter().find(|tally| tally.cause == cause)?;
+        Some((Duration::from_micros(shortest.into()), tally.usual_rtt()?))
+    }
+
     /// The RTT in the time of `cause`, a window or a buffer, if it is usually far longer than the shortest.
     pub fn rtt_under(&self, cause: Cause) -> Option<Duration> {
         let tally = self.tallies.iter().find(|tally| tally.cause == cause)?;

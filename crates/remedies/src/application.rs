@@ -5,6 +5,7 @@ use crate::arithmetic;
 use crate::facts::{Facts, allows, time, times};
 use crate::fix::{keep_over_pauses, route, socket};
 use crate::{Advice, Fix, Host};
+use std::time::Duration;
 
 pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
     let gain = facts.rate_without().zip(facts.reached()).map_or_else(String::new, |(without, reached)| {
@@ -74,7 +75,33 @@ fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
     })
 }
 
+/// Nearly all of the time was one wait: what to ask is why, not how to have fewer turns.
+fn one_long_wait(facts: &Facts<'_>) -> Option<Advice> {
+    let from = facts.finding.from;
+    let direction = &facts.report.directions[from.index()];
+    let own = direction.spells.iter().filter(|spell| spell.cause == facts.finding.cause);
+    let longest = own.map(|spell| spell.lasted()).max()?;
+    let answering = Duration::from_nanos(direction.overview.waits.answering.unsigned_abs());
+    let (who, host, other) = if answering * 2 > facts.finding.lasted {
+        (facts.sender(), Host::Sender, facts.receiver())
+    } else {
+        (facts.receiver(), Host::Receiver, facts.sender())
+    };
+    let is_one = longest * 10 >= facts.finding.lasted * 8 && facts.turns() <= 2;
+    is_one.then(|| {
+        Advice::new(format!(
+            "Nearly all of it is one wait of {}, for what {who} had to send next. Find out what it did then: a slow look-up \
+             (DNS), a disk, a lock, another server that it asked, or a user who thought.",
+            time(longest)
+        ))
+        .with(socket(host, other, "shows which process to look at"))
+    })
+}
+
 pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
+    if let Some(advice) = one_long_wait(facts) {
+        return vec![advice];
+    }
     let sent = facts.sent();
     // One spell may contain many turns.
     let turns = facts.turns().max(facts.finding.spells);

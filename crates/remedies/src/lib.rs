@@ -38,7 +38,7 @@ pub use facts::percent;
 pub use fix::{Fix, Host, NET_ADMIN, NET_RAW, OWNER, SYS_NICE};
 pub use handbook::handbook_text;
 pub use hosts::{advise_on_host, advise_sending};
-pub use path::much_lost;
+pub use path::{long_queue, much_lost};
 pub use setting::{Change, Setting, Target};
 
 use facts::Facts;

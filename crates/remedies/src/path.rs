@@ -5,9 +5,9 @@ use crate::facts::{Facts, percent, time};
 use crate::fix::{DEFAULT_QDISC, NET_RAW, bbr, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
-use slowpath_analyses::Evidence;
-use slowpath_analyses::report::Measures;
-use slowpath_model::Rate;
+use slowpath_analyses::report::{FlowReport, Measures};
+use slowpath_analyses::{Cause, Evidence};
+use slowpath_model::{End, Rate};
 use std::time::Duration;
 
 /// 95 % of `rate`: low enough to keep a queue or bucket from filling, high enough to lose little.
@@ -39,6 +39,12 @@ pub fn much_lost(sent: &Measures) -> Option<f64> {
     sent.lost_share().filter(|lost| *lost >= 0.02)
 }
 
+/// The shortest RTT, and the usual one while the path was full, if the queue was about as long as the path, or longer.
+pub fn long_queue(report: &FlowReport, from: End) -> Option<(Duration, Duration)> {
+    let rtts = report.directions[from.index()].overview.rtts_under(Cause::BottleneckFull);
+    rtts.filter(|(shortest, usual)| *usual > *shortest * 2)
+}
+
 pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     let rate = facts.reached().map_or_else(String::new, |rate| format!(" This flow got {rate} of it."));
     let unseen = if facts.is_at_sender() {
@@ -46,17 +52,22 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     } else {
         " Where this was captured, a shaper on the sending host looks like a slow link: look for one there."
     };
-    let good = much_lost(facts.sent()).map_or_else(
-        || " This is the good case, and no setting of the hosts changes it.".to_owned(),
-        |lost| {
-            format!(
-                " No setting of the hosts makes it faster, but {} of the segments were lost: the queue holds few \
-                 packets, the sender does not slow down when they are lost (as BBR does not), a policer drops what is \
-                 above its rate, or the link damages them.",
-                percent(lost)
-            )
-        },
-    );
+    let good = match (much_lost(facts.sent()), long_queue(facts.report, facts.finding.from)) {
+        (Some(lost), _) => format!(
+            " No setting of the hosts makes it faster, but {} of the segments were lost: the queue holds few \
+             packets, the sender does not slow down when they are lost (as BBR does not), a policer drops what is \
+             above its rate, or the link damages them.",
+            percent(lost)
+        ),
+        (None, Some((shortest, usual))) => format!(
+            " No setting of the hosts makes it faster, but its queue is about as long as the path itself, or longer: the RTT \
+             was {} at its shortest, and usually {} in that time. A queue that is managed (fq_codel, RFC 8290, or \
+             CAKE) would keep it short.",
+            time(shortest),
+            time(usual)
+        ),
+        (None, None) => " This is the good case, and no setting of the hosts changes it.".to_owned(),
+    };
     let advice = Advice::new(format!(
         "The bottleneck was fully used.{good}{rate} More \
          needs a faster link at the bottleneck, less competing traffic, or fewer bytes (compression, or not sending \
@@ -69,14 +80,13 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
-    let mean = facts.round_trips().and_then(|round_trips| round_trips.mean);
-    let queued = facts.round_trip().zip(mean).filter(|(min, mean)| mean > min);
-    let queue = queued.map_or_else(String::new, |(min, mean)| {
+    let rtts = facts.report.directions[facts.finding.from.index()].overview.rtts_under(facts.finding.cause);
+    let queue = rtts.filter(|(shortest, usual)| usual > shortest).map_or_else(String::new, |(shortest, usual)| {
         format!(
-            " The RTT was {} at its shortest and {} on average, so packets wait about {} in the queue.",
-            time(min),
-            time(mean),
-            time(mean - min)
+            " The RTT was {} at its shortest, and usually {} in that time, so packets waited about {} in the queue.",
+            time(shortest),
+            time(usual),
+            time(usual - shortest)
         )
     });
     let managed = Advice::new(format!(

@@ -97,6 +97,11 @@ impl Tally {
         (is_buffer && base > 0 && is_longer).then(|| Duration::from_micros(self.usual_rtt.into()))
     }
 
+    /// Half of its time had RTTs of this or more, if any was measured.
+    pub fn usual_rtt(&self) -> Option<Duration> {
+        (self.usual_rtt > 0).then(|| Duration::from_micros(self.usual_rtt.into()))
+    }
+
     fn excludes(&self, limit: Limit, known: Known) -> Option<Evidence> {
         let used_up = part(self.used_up);
         if limit != Limit::LossRecovery && used_up >= thresholds::EXCLUDES {

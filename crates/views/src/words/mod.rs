@@ -16,7 +16,7 @@ use crate::quantity::{count, counted, duration, share};
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, FlowKey, Rate, Vantage};
-use slowpath_remedies::{much_lost, percent};
+use slowpath_remedies::{long_queue, much_lost, percent};
 
 /// A second cause with a smaller share of the time is not mentioned.
 pub(crate) const WORTH_A_SENTENCE: f64 = 0.1;
@@ -39,11 +39,16 @@ pub fn ends_of(key: &FlowKey, sender: End) -> String {
     format!("{from} → {to}{again}")
 }
 
-/// The data transferred, and the time: `moved 46 MiB in 12.3 s (31.4 Mbit/s)`.
+/// The data transferred, and the time: `moved 46 MiB in 12.3 s (31.4 Mbit/s)`. Where the connection was idle for most of it before or
+/// after: `moved 46 MiB in 12.3 s (31.4 Mbit/s), all within 2.1 s`.
 pub fn moved(flow: &FlowReport) -> String {
     let (measures, lasted) = (&flow.main().measures, flow.lasted());
     let (bytes, unseen) = (measures.unique_bytes, measures.unseen_bytes);
     let time = if lasted.is_zero() { String::new() } else { format!(" in {}", duration(lasted)) };
+    let with_data = measures.first_data.zip(measures.last_data).and_then(|(first, last)| last.since(first));
+    let within = with_data
+        .filter(|within| flow.idle_outside() * 2 > lasted && *within * 2 < lasted && !within.is_zero())
+        .map_or_else(String::new, |within| format!(", all within {}", duration(within)));
     if bytes == Bytes::ZERO && unseen > Bytes::ZERO {
         return format!("moved {unseen}{time}, of which the capture has only the ACKs");
     }
@@ -51,8 +56,8 @@ pub fn moved(flow: &FlowReport) -> String {
         return format!("carried no data{time}");
     }
     match Rate::of(bytes, lasted) {
-        Some(rate) if rate.get() > 0 => format!("moved {bytes}{time} ({rate})"),
-        _ => format!("moved {bytes}{time}"),
+        Some(rate) if rate.get() > 0 => format!("moved {bytes}{time} ({rate}){within}"),
+        _ => format!("moved {bytes}{time}{within}"),
     }
 }
 
@@ -80,9 +85,16 @@ fn bound(flow: &FlowReport, first: &Finding) -> String {
     let (of_limit, what) = limit_or_cause(flow, first, second);
     let mut text = format!("{} of that time: {what}.", capital_share(of_limit));
     if first.cause == Cause::BottleneckFull {
-        text.push_str(&match much_lost(&flow.main().measures) {
-            None => " This is the good case: the path was used.".to_owned(),
-            Some(lost) => format!(" The path was used, but {} of the segments were lost.", percent(lost)),
+        text.push_str(&match (much_lost(&flow.main().measures), long_queue(flow, flow.sender)) {
+            (Some(lost), _) => {
+                format!(" The path was used, but {} of the segments were lost.", percent(lost))
+            }
+            (None, Some((shortest, usual))) => format!(
+                " The path was used, with a queue: RTTs of usually {}, {} at the shortest.",
+                duration(usual),
+                duration(shortest)
+            ),
+            (None, None) => " This is the good case: the path was used.".to_owned(),
         });
     }
     if let Some(second) = second.filter(|finding| finding.share >= WORTH_A_SENTENCE) {
