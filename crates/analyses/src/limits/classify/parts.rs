@@ -138,7 +138,8 @@ pub(super) fn of_reordering(context: &Context, episodes: &Episodes, parts: &mut 
 }
 
 /// Pauses in a transfer whose segments are all full do not show that a program had nothing to send: its writes would have ended in
-/// short segments. One that writes by the clock, in multiples of the MSS, does not lose packets.
+/// short segments. One that writes by the clock, in multiples of the MSS, does not lose packets. A few pauses may be a program's all
+/// the same: a writer that had no CPU for a moment.
 pub(super) fn of_no_program(stretches: &[Stretch], parts: &mut [Part]) {
     let has_data = |stretch: &Stretch| stretch.delivered > 0;
     let (Some(first), Some(last)) =
@@ -146,9 +147,10 @@ pub(super) fn of_no_program(stretches: &[Stretch], parts: &mut [Part]) {
     else {
         return;
     };
-    let paused = parts.iter_mut().filter(|part| (first + 1..last).contains(&part.stretch));
-    for part in paused.filter(|part| part.cause == Cause::SenderIdle) {
-        part.cause = Cause::Undetermined;
+    let is_pause = |part: &Part| part.cause == Cause::SenderIdle && (first + 1..last).contains(&part.stretch);
+    let paused: i64 = parts.iter().filter(|part| is_pause(part)).map(Part::lasted).sum();
+    if paused >= stretches.iter().map(Stretch::lasted).sum::<i64>() / thresholds::NEVER_SHORT_PAUSED_PART {
+        parts.iter_mut().filter(|part| is_pause(part)).for_each(|part| part.cause = Cause::Undetermined);
     }
 }
 

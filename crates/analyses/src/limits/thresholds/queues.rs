@@ -110,8 +110,11 @@ pub const ANSWERED_SHARE: f64 = 0.8;
 /// A transfer of so many segments, all full but the last, in which ...
 pub const NEVER_SHORT_SEGMENTS: u32 = 100;
 
-/// ... so many RTTs or more had retransmissions, has no pauses of a program.
+/// ... so many RTTs or more had retransmissions, and ...
 pub const NEVER_SHORT_REPAIRS: usize = 5;
+
+/// ... which paused for this part of the time, did not pause for its program.
+pub const NEVER_SHORT_PAUSED_PART: i64 = 5;
 
 /// RTTs are constant if they stay within this part of one: a queue's other contents change them by more.
 pub const STILL_PART: u32 = 32;
