@@ -15,6 +15,7 @@ mod labels;
 mod late;
 mod late_openings;
 mod loss_rules;
+mod never_came;
 mod own_queue;
 mod paced_writers;
 mod pages;

@@ -73,3 +73,20 @@ fn losses_in_a_local_network_are_not_an_idle_program_at_the_receiver() {
     let report = report(&taps.b);
     assert!(share_of(&report, |cause| cause == Cause::SenderIdle) < 0.1, "{:#?}", report.main().findings);
 }
+
+/// A small send buffer whose writer needs 0.4 ms from the ACK to the next two segments: no clock, though each burst has the same
+/// distance from the one before.
+#[test]
+fn a_late_writer_behind_each_ack_has_no_pace() {
+    let mut stream = Stream::new();
+    let mut at = 100_000;
+    for _ in 0..250 {
+        stream.send(at, FULL, false);
+        stream.send(at, FULL, true);
+        let all = stream.sent();
+        stream.acknowledge(at + 35_000, all, 0);
+        at += 35_400;
+    }
+    let report = report(&stream.passed());
+    expect_none(&report, Cause::LocalRateLimit);
+}

@@ -1,0 +1,128 @@
+//! What came and was not taken, and what never came: seen next to the end that it concerns, and from elsewhere.
+
+use crate::captures::{at_random, losing};
+use crate::transfer::{MS, MSS, Setup, nearer_to_b, transfer};
+use crate::wire::{Passed, report, script};
+use crate::{expect, expect_mainly, main_finding, share_of};
+use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
+use slowpath_model::{End, Vantage};
+
+/// The client's host drops the first two SYN-ACKs for their checksum; seen there, 30 ms from the server.
+fn damaged_syn_acks() -> Vec<Passed> {
+    let mut lines = String::new();
+    for (nth, [syn, answer]) in [[0.0, 0.030], [1.020, 1.050], [2.044, 2.074]].into_iter().enumerate() {
+        let checksum = if nth < 2 { "wrong" } else { "good" };
+        let (val, own) = (7_000 + (syn * 1000.0) as u32, 9_000 + (syn * 1000.0) as u32);
+        lines += &format!(
+            "{syn:.6} > S 0:0(0) win 64240 <mss 1460,sackOK,TS val {val} ecr 0,wscale 7> // frame 0 id {} ttl 64\n\
+             {answer:.6} < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val {own} ecr {val},wscale 7> // frame 0 id 0 \
+             ttl 60 checksum {checksum}\n",
+            101 + nth,
+        );
+    }
+    lines += "2.074040 > . 1:1(0) ack 1 win 502 <TS val 9074 ecr 11044> // frame 0 id 104 ttl 64
+        2.074100 > P. 1:421(420) ack 1 win 502 <TS val 9074 ecr 11044> // frame 0 id 105 ttl 64
+        2.104300 < . 1:1(0) ack 421 win 506 <TS val 11104 ecr 9074> // frame 0 id 1 ttl 60
+        2.106000 < P. 1:156(155) ack 421 win 506 <TS val 11106 ecr 9074> // frame 0 id 2 ttl 60
+        2.106050 > . 421:421(0) ack 156 win 501 <TS val 9106 ecr 11106> // frame 0 id 106 ttl 64";
+    script(&lines)
+}
+
+#[test]
+fn syn_acks_that_reach_the_client_are_not_answered() {
+    let report = report(&damaged_syn_acks());
+    let evidence = expect(&report, Cause::NotAnswered, "syn-ack-not-answered");
+    assert_eq!(evidence, Evidence::SynAckNotAnswered { times: 2, wrong_checksum: 2 });
+    assert_eq!(main_finding(&report).confidence, Confidence::High);
+}
+
+/// There, it does not show whether the client's host had them.
+#[test]
+fn syn_acks_that_left_the_server_may_be_lost() {
+    expect_mainly(&nearer_to_b(&damaged_syn_acks(), 15 * MS), Cause::SynLost);
+}
+
+/// The server's tap has the second segment of a request, and never the first, which is too large for the path.
+#[test]
+fn data_that_never_came_is_counted() {
+    let passed = script(
+        "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 1 ttl 60
+        0.000030 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 9000 ecr 7000,wscale 7> // frame 0 id 0 ttl 64
+        0.038000 > . 1:1(0) ack 1 win 502 <TS val 7038 ecr 9000> // frame 0 id 2 ttl 60
+        0.044000 > P. 1449:1901(452) ack 1 win 502 <TS val 7044 ecr 9000> // frame 0 id 4 ttl 60
+        0.044010 < . 1:1(0) ack 1 win 510 <sack 1449:1901,TS val 9044 ecr 7038> // frame 0 id 1 ttl 64",
+    );
+    assert_eq!(report(&passed).main().measures.missing_bytes.get(), 1448);
+}
+
+/// Request and answer, until an answer is lost again and again for seconds.
+#[test]
+fn outage_in_turns_is_no_full_path() {
+    let mut lines = String::from(
+        "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 1 ttl 60
+        0.000030 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 9000 ecr 7000,wscale 7> // frame 0 id 0 ttl 64
+        0.030000 > . 1:1(0) ack 1 win 502 <TS val 7030 ecr 9000> // frame 0 id 2 ttl 60\n",
+    );
+    let (mut id, mut at) = (3, 0.031);
+    let [mut asked, mut answered] = [1, 1];
+    let mut put = |at: f64, text: String| {
+        id += 1;
+        lines += &format!("{at:.6} {text} // frame 0 id {id}\n");
+    };
+    let stamp = |at: f64, clock: i32| clock + (at * 1000.0) as i32;
+    for nth in 0..60 {
+        let ecr = stamp(at - 0.031, 9_000);
+        put(
+            at,
+            format!(
+                "> P. {asked}:{}(80) ack {answered} win 502 <TS val {} ecr {ecr}>",
+                asked + 80,
+                stamp(at, 6_985)
+            ),
+        );
+        asked += 80;
+        let answer = |at: f64| {
+            let end = answered + 900;
+            let stamps = format!("<TS val {} ecr {}>", stamp(at, 9_000), stamp(at, 6_985));
+            format!("< P. {answered}:{end}(900) ack {asked} win 510 {stamps}")
+        };
+        put(at + 0.000_5, answer(at));
+        if nth == 59 {
+            for later in [0.235, 0.475, 0.955, 1.915, 3.835] {
+                put(at + later, answer(at + later));
+            }
+            at += 3.835;
+        }
+        answered += 900;
+        at += 0.0312;
+    }
+    let [val, ecr] = [stamp(at, 6_985), stamp(at - 0.031, 9_000)];
+    put(at, format!("> . {asked}:{asked}(0) ack {answered} win 502 <TS val {val} ecr {ecr}>"));
+    let report = report(&script(&lines));
+    let of = |cause: Cause| report.directions[1].findings.iter().find(|finding| finding.cause == cause);
+    assert!(of(Cause::BottleneckFull).is_none(), "{:#?}", report.directions[1].findings);
+    assert!(
+        of(Cause::Timeout).is_some_and(|finding| finding.share > 0.5),
+        "{:#?}",
+        report.directions[1].findings
+    );
+}
+
+/// On a short path both ends answer at once. What is retransmitted and never passed before was lost before the tap, which is not at
+/// the sender then.
+#[test]
+fn losses_before_a_tap_on_a_short_path_place_it() {
+    let taps = transfer(Setup {
+        amount: 8_000_000,
+        rate: 12_500,
+        one_way: 200_000,
+        fate: Box::new(losing(at_random(100))),
+        ..Setup::default()
+    });
+    // Less than five times as far from one end as from the other.
+    let between = report(&nearer_to_b(&taps.b, -120_000));
+    assert_ne!(between.vantage.vantage, Vantage::At(End::A));
+    let idle = share_of(&between, |cause| cause == Cause::SenderIdle);
+    assert!(idle < 0.1, "{:#?}", between.main().findings);
+    assert!(between.main().measures.mss_seen == MSS);
+}
