@@ -451,7 +451,7 @@ fn two_at_once_are_refused_with_who_is_at_it() {
     holder.args(["-c", line]).arg(&lock).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = holder.spawn().expect("a shell");
     let mut word = [0; 5];
-    io::Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
+    Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
     let wrong = host.show();
     let (code, _, err) = host.run(&host.apply(&[]));
     assert_eq!(code, 2);
