@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use transfer::transfer;
 
-const BYTES: usize = 6_000_000;
+const BYTES: usize = 3_000_000;
 
 /// A path with all the effects on packets that a path can have.
 fn config() -> PathConfig {

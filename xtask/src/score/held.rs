@@ -210,10 +210,11 @@ impl<'a> Known<'a> {
         const OVER_NS: u64 = 100_000_000;
         let over_ns = OVER_NS.max(2 * self.base_ns);
         let from_ns = to_ns.checked_sub(over_ns).filter(|from_ns| *from_ns >= self.began_ns)?;
+        // The samples are in the order of their times.
         let acked = |end: &EndRecord, at_ns: u64| {
-            let of_end =
-                |s: &&SampledState| s.local == end.local && s.remote == end.remote && s.at_ns <= at_ns;
-            self.run.samples.iter().rfind(of_end).map_or(0, |s| s.acked_bytes)
+            let until = self.run.samples.partition_point(|s| s.at_ns <= at_ns);
+            let of_end = |s: &&SampledState| s.local == end.local && s.remote == end.remote;
+            self.run.samples[..until].iter().rfind(of_end).map_or(0, |s| s.acked_bytes)
         };
         let ends = self.run.truth.connections.iter().map(|connection| &connection.sender);
         let bytes: u64 = ends.map(|end| acked(end, to_ns) - acked(end, from_ns)).sum();

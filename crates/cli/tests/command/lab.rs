@@ -30,13 +30,17 @@ pub fn document(folder: &Captures, args: &[&str]) -> Value {
     document
 }
 
-/// The network namespaces of processes started by these tests, which inherit a variable that Cargo sets.
+/// The network namespaces of processes started by these tests, which inherit a variable that Cargo sets, and the step of
+/// `tools/test`, whose steps run beside each other.
 pub fn namespaces() -> BTreeSet<PathBuf> {
     let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mark = concat!("CARGO_MANIFEST_DIR=", env!("CARGO_MANIFEST_DIR"), "\0").as_bytes();
+    let crate_mark = concat!("CARGO_MANIFEST_DIR=", env!("CARGO_MANIFEST_DIR"), "\0").to_owned();
+    let step = std::env::var("SLOWPATH_STEP").map(|step| format!("SLOWPATH_STEP={step}\0"));
+    let marks: Vec<String> = std::iter::once(crate_mark).chain(step).collect();
     let is_ours = |process: &PathBuf| {
         let variables = std::fs::read(process.join("environ")).unwrap_or_default();
-        variables.windows(mark.len()).any(|window| window == mark)
+        let has = |mark: &String| variables.windows(mark.len()).any(|window| window == mark.as_bytes());
+        marks.iter().all(has)
     };
     let processes = entries("/proc".into()).map(|entry| entry.path()).filter(is_ours);
     let links = processes.flat_map(|process| {

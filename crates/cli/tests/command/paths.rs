@@ -349,7 +349,7 @@ mod lab {
     const ATTEMPTS: usize = 3;
 
     #[test]
-    #[ignore = "needs root"]
+    #[ignore = "needs root, waits"]
     fn measured_path_answers_rtt_and_rate_close_to_the_truth() {
         let folder = Captures::new();
         let settings = Settings::plain();

@@ -4,7 +4,7 @@
 use crate::captures::Captures;
 use crate::{expect_lines, flat, json, outcome, run, slowpath, text};
 use slowpath_lab::namespaces::{Namespaces, Place};
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -97,8 +97,10 @@ fn process_with_threads() -> Child {
     let mut command = Command::new(env::current_exe().expect("this test"));
     command.args(["--exact", "tune::a_process_with_threads", "--nocapture"]).env("SLOWPATH_THREADS", "");
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = io::BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    assert!(lines.any(|line| line.is_ok_and(|line| line.contains("started"))), "it ended");
+    let mut output = io::BufReader::new(child.stdout.take().expect("a pipe"));
+    assert!(output.by_ref().lines().any(|line| line.is_ok_and(|line| line.contains("started"))), "it ended");
+    // It stays open: after a minute, libtest says that the test still runs, and would end at a closed pipe.
+    child.stdout = Some(output.into_inner());
     child
 }
 
@@ -251,7 +253,7 @@ pub(super) fn kills() -> u64 {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn killed_at_any_instant_everything_can_be_reverted() {
     let host = Host::new().with_interrupt();
     let wrong = host.show();
@@ -301,7 +303,7 @@ fn killed_at_any_instant_everything_can_be_reverted() {
 
 /// A program that outlives the killed one changes the setting late, and a revert waits for it.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn revert_waits_for_a_program_that_outlived_the_kill() {
     let host = Host::new();
     let wrong = host.show();
@@ -326,7 +328,7 @@ fn revert_waits_for_a_program_that_outlived_the_kill() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn limited_plan_reverts_by_itself_after_a_kill() {
     let host = Host::new();
     let wrong = host.show();
@@ -351,7 +353,7 @@ fn limited_plan_reverts_by_itself_after_a_kill() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn limited_plan_that_is_reverted_by_hand_stays_so() {
     let host = Host::new();
     let (code, out, err) = host.run(&host.apply(&["--for", "2s", "--json"]));
@@ -376,7 +378,7 @@ fn limited_plan_that_is_reverted_by_hand_stays_so() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn a_timer_that_is_gone_is_reported() {
     let host = Host::new();
     let (_, out, _) = host.run(&host.apply(&["--for", "1h", "--json"]));
@@ -403,7 +405,7 @@ fn is_zombie(pid: u64) -> bool {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn on_a_full_disk_nothing_is_changed_and_all_can_be_reverted() {
     let host = Host::new();
     let wrong = host.show();
@@ -439,7 +441,7 @@ fn on_a_full_disk_nothing_is_changed_and_all_can_be_reverted() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn two_at_once_are_refused_with_who_is_at_it() {
     let host = Host::new();
     fs::create_dir(host.folder.path("journal")).expect("a folder");
@@ -449,7 +451,7 @@ fn two_at_once_are_refused_with_who_is_at_it() {
     holder.args(["-c", line]).arg(&lock).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = holder.spawn().expect("a shell");
     let mut word = [0; 5];
-    io::Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
+    Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
     let wrong = host.show();
     let (code, _, err) = host.run(&host.apply(&[]));
     assert_eq!(code, 2);
@@ -461,7 +463,7 @@ fn two_at_once_are_refused_with_who_is_at_it() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn persisted_sysctls_are_in_a_file_until_reverted() {
     let host = Host::new();
     fs::create_dir(host.folder.path("sysctl.d")).expect("a folder");
@@ -506,7 +508,7 @@ fn persisted_sysctls_are_in_a_file_until_reverted() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn after_a_reboot_nothing_is_touched() {
     let host = Host::new();
     host.applied();
@@ -525,7 +527,7 @@ fn after_a_reboot_nothing_is_touched() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn without_privilege_or_with_a_foreign_journal_nothing_is_done() {
     let host = Host::new();
     let wrong = host.show();
@@ -568,7 +570,7 @@ fn without_privilege_or_with_a_foreign_journal_nothing_is_done() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn doctors_advice_is_planned_applied_and_reverted() {
     let host = Host::new();
     let wrong = host.show();
@@ -606,7 +608,7 @@ const APART: &str = "mount -t tmpfs none /var/lib && ip link set lo up && ip lin
                      sysctl -qw net.ipv4.tcp_rmem='4096 131072 4194304'";
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn handbook_sessions_match_the_output() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/tune.md");
     let page = fs::read_to_string(page).expect("a page of the handbook");

@@ -139,7 +139,7 @@ fn json_has_all_runs_in_their_order() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn a_command_that_fails_changes_nothing_or_all_is_undone() {
     let host = Host::new();
     let wrong = host.show();
@@ -185,7 +185,7 @@ fn a_command_that_fails_changes_nothing_or_all_is_undone() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn signals_end_it_with_everything_back() {
     let host = Host::new();
     let wrong = host.show();
@@ -205,7 +205,7 @@ fn signals_end_it_with_everything_back() {
 
 /// The command outlives the killed program, and does not keep the lock.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn revert_does_not_wait_for_the_command_of_a_killed_verification() {
     let host = Host::new();
     let wrong = host.show();
@@ -230,7 +230,7 @@ fn revert_does_not_wait_for_the_command_of_a_killed_verification() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn meanwhile_a_revert_is_possible_and_another_apply_is_not() {
     let host = Host::new();
     let wrong = host.show();
@@ -263,7 +263,7 @@ fn meanwhile_a_revert_is_possible_and_another_apply_is_not() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn a_limited_plan_ends_by_itself_while_it_is_verified() {
     let host = Host::new();
     let wrong = host.show();
@@ -273,7 +273,7 @@ fn a_limited_plan_ends_by_itself_while_it_is_verified() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn killed_at_any_instant_of_a_verification_everything_can_be_reverted() {
     let host = Host::new().with_interrupt();
     let wrong = host.show();
