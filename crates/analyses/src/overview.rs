@@ -61,6 +61,11 @@ pub struct Overview {
 }
 
 impl Overview {
+    /// Whether `rate` is this part of the peak rate or more. Few bytes, or none, have no peak.
+    pub fn is_at_peak(&self, rate: f64, part: f64) -> bool {
+        self.peak_rate > 0.0 && rate >= part * self.peak_rate
+    }
+
     /// The shortest RTT of all, and the usual one in the time of `cause`, if both are known.
     pub fn rtts_under(&self, cause: Cause) -> Option<(Duration, Duration)> {
         let shortest = self.base_rtt.filter(|rtt| *rtt > 0)?;

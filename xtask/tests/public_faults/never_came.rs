@@ -69,35 +69,39 @@ fn outage_in_turns_is_no_full_path() {
         id += 1;
         lines += &format!("{at:.6} {text} // frame 0 id {id}\n");
     };
-    let stamp = |at: f64, clock: i32| clock + (at * 1000.0) as i32;
+    let stamps = |at: f64, own: i32, other: i32| {
+        let clock = |at: f64, clock: i32| clock + (at * 1000.0) as i32;
+        format!("<TS val {} ecr {}>", clock(at, own), clock(at - 0.031, other))
+    };
+    let ack = |at: f64, asked: u32, answered: u32| {
+        format!("> . {asked}:{asked}(0) ack {answered} win 502 {}", stamps(at, 6_985, 9_000))
+    };
     for nth in 0..60 {
-        let ecr = stamp(at - 0.031, 9_000);
-        put(
-            at,
-            format!(
-                "> P. {asked}:{}(80) ack {answered} win 502 <TS val {} ecr {ecr}>",
-                asked + 80,
-                stamp(at, 6_985)
-            ),
-        );
-        asked += 80;
-        let answer = |at: f64| {
-            let end = answered + 900;
-            let stamps = format!("<TS val {} ecr {}>", stamp(at, 9_000), stamp(at, 6_985));
-            format!("< P. {answered}:{end}(900) ack {asked} win 510 {stamps}")
+        let end = asked + 80;
+        put(at, format!("> P. {asked}:{end}(80) ack {answered} win 502 {}", stamps(at, 6_985, 9_000)));
+        asked = end;
+        // Long answers take longer, some of them behind others' packets.
+        let sizes: &[u32] = if nth % 10 == 5 { &[1448, 1448, 1104] } else { &[900] };
+        let send = |at: f64, from: u32, len: u32| {
+            format!("< P. {from}:{}({len}) ack {asked} win 510 {}", from + len, stamps(at, 9_000, 7_016))
         };
-        put(at + 0.000_5, answer(at));
+        for len in sizes {
+            put(at + 0.000_5, send(at, answered, *len));
+            answered += len;
+        }
+        if sizes.len() > 1 {
+            at += if nth % 20 == 5 { 0.005 } else { 0.015 };
+            put(at + 0.031, ack(at, asked, answered - 1104));
+        }
         if nth == 59 {
             for later in [0.235, 0.475, 0.955, 1.915, 3.835] {
-                put(at + later, answer(at + later));
+                put(at + later, send(at + later, answered - 900, 900));
             }
             at += 3.835;
         }
-        answered += 900;
         at += 0.0312;
     }
-    let [val, ecr] = [stamp(at, 6_985), stamp(at - 0.031, 9_000)];
-    put(at, format!("> . {asked}:{asked}(0) ack {answered} win 502 <TS val {val} ecr {ecr}>"));
+    put(at, ack(at, asked, answered));
     let report = report(&script(&lines));
     let findings = &report.directions[1].findings;
     let share = |limit: Limit| -> f64 {

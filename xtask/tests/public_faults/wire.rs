@@ -163,8 +163,7 @@ fn frame(segment: &Segment, ends: [Address; 2]) -> Vec<u8> {
     fields.put(&mut frame, between, length);
     let begin = frame.len();
     header.put(&mut frame, &options);
-    // Faster than `resize` where this is not optimised.
-    frame.append(&mut vec![0; begin + length as usize - frame.len()]);
+    frame.resize(begin + length as usize, 0);
     let pseudo = checksum::pseudo_header(checksum::addresses(between.0, between.1), ip::TCP, length);
     let right = checksum::of(pseudo + checksum::sum(&frame[begin..]));
     // Neither the sum that offload leaves nor 0: a wrong sum.

@@ -674,7 +674,7 @@ impl Classifier<'_> {
     /// Delivery at the highest rate the flow ever had, evenly.
     fn is_at_the_peak(&self, stretch: &Stretch, rate: f64) -> bool {
         pace::is_even(stretch, self.overview.base_rtt.unwrap_or(0))
-            && rate >= thresholds::AT_PEAK * self.overview.peak_rate
+            && self.overview.is_at_peak(rate, thresholds::AT_PEAK)
     }
 }
 

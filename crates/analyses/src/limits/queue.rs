@@ -20,7 +20,7 @@ pub fn cause(queue: u32, base: u32) -> Option<Cause> {
 /// Whether ACKs came evenly and at the peak rate while a sender next to the tap paused between its bursts: its queue on the
 /// path never ran dry. Behind the queue of another flow, a pause stays one.
 pub fn outlasts_pauses(context: &Context, overview: &Overview, stretch: &Stretch) -> bool {
-    let at_peak = |rate| rate >= thresholds::AT_PEAK * overview.peak_rate;
+    let at_peak = |rate| overview.is_at_peak(rate, thresholds::AT_PEAK);
     context.at_sender
         && stood_throughout(overview, stretch)
         && stretch.gap_max < stretch.rtt_min / 2

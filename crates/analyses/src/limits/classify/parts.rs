@@ -83,8 +83,7 @@ impl Classifier<'_> {
             )
         };
         let is_full_rate = |rate: f64| {
-            let peak = self.overview.peak_rate;
-            peak > 0.0 && rate >= thresholds::REPAIRED_AT_FULL_RATE * peak && self.may_fill_path(rate)
+            self.overview.is_at_peak(rate, thresholds::REPAIRED_AT_FULL_RATE) && self.may_fill_path(rate)
         };
         // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
         let mut on_path: Option<(Cause, Option<f64>)> = None;

@@ -148,7 +148,7 @@ impl Classifier<'_> {
     fn window_beyond_a_full_path(&self, stretch: &Stretch) -> Option<Cause> {
         let (more, than) = thresholds::BEYOND_FULL_PART;
         let is_beyond = self.full_at.is_some_and(|flight| stretch.flight_max / more >= flight / than);
-        let at_peak = stretch.rate()? >= thresholds::AT_PEAK * self.overview.peak_rate;
+        let at_peak = self.overview.is_at_peak(stretch.rate()?, thresholds::AT_PEAK);
         let base = self.overview.base_rtt.filter(|base| *base > 0)?;
         let fills = pace::is_even(stretch, base)
             && stretch.flight_max / more >= (stretch.rate()? * f64::from(base) / 8e6) as u32 / than;
