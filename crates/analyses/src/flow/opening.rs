@@ -238,9 +238,8 @@ impl FlowState {
     /// Why a SYN or SYN-ACK was sent more than once.
     fn lost_syn_cause(&self) -> Cause {
         let lost = self.opening.lost_syns();
-        if self.opening.unanswered_syn_acks > 0 && self.is_next_to_initiator() {
-            Cause::NotAnswered
-        } else if lost > 0 && self.has_reached_the_responder() {
+        let reached_initiator = self.opening.unanswered_syn_acks > 0 && self.is_next_to_initiator();
+        if reached_initiator || lost > 0 && self.has_reached_the_responder() {
             Cause::NotAnswered
         } else if lost > 0 && lost == self.opening.unanswered_with_data {
             Cause::FastOpenLost
