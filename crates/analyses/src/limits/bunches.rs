@@ -194,8 +194,8 @@ impl Bunches {
         let rate = if is_bunch { rate } else { 0.0 };
         match self.pace.take(rate, is_bunch, at, &ALIKE) {
             Next::Same => {
-                self.waited += waited;
-                self.waited_alone += alone;
+                self.waited = self.waited.saturating_add(waited);
+                self.waited_alone = self.waited_alone.saturating_add(alone);
                 self.sizes.add(self.bytes);
             }
             Next::Another => {}
@@ -272,7 +272,7 @@ impl Blocks {
         } else {
             block.bytes += bytes;
             self.sizes.add(bytes);
-            block.waited_alone += alone;
+            block.waited_alone = block.waited_alone.saturating_add(alone);
             block.others += u32::from(is_other);
             block.written += u32::from(is_written);
         }

@@ -199,7 +199,7 @@ fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
     let long_write = i64::from(thresholds::LONG_WRITE_SEGMENTS * context.mss);
     let ends_of_writes = sum(&|stretch| i64::from(stretch.emptied_short));
     overview.short_writes = ends_of_writes * long_write > sum(&|stretch| stretch.delivered);
-    let many = i64::from(thresholds::NEVER_SHORT_SEGMENTS * context.mss);
+    let many = thresholds::NEVER_SHORT_SEGMENTS * i64::from(context.mss);
     let retransmitted = stretches.iter().filter(|stretch| stretch.marks.has(Marks::RETRANSMITTED)).count();
     overview.never_short = ends_of_writes <= 1
         && sum(&|stretch| stretch.delivered) >= many

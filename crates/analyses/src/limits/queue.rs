@@ -113,10 +113,11 @@ fn may_be_waits(overview: &Overview, stretch: &Stretch) -> bool {
 /// leaves a queue one after the other is acknowledged one after the other, unless it is so close together that a receiver takes
 /// several for one (GRO). So the receiver waited, or something on the path that then let all of it through at once.
 pub fn answered_at_once(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<AnsweredAtOnce> {
+    let mss = i64::from(mss.max(1));
     let many = thresholds::ANSWERED_SEGMENTS * mss;
-    let is_long = |stretch: &&Stretch| stretch.delivered >= many.into() && is_longer(overview, stretch);
+    let is_long = |stretch: &&Stretch| stretch.delivered >= many && is_longer(overview, stretch);
     let is_at_once = |stretch: &&Stretch| {
-        let apart = excess(overview, stretch) / (stretch.delivered / i64::from(mss)).max(1) as u32;
+        let apart = i64::from(excess(overview, stretch)) / (stretch.delivered / mss).max(1);
         stretch.acks == 1 && apart >= thresholds::APART_US
     };
     let all: i64 = stretches.iter().filter(is_long).map(Stretch::lasted).sum();
@@ -187,7 +188,9 @@ pub fn longer_rtt(
 /// The constant RTT of stretches with a few segments in flight, if many of these left the link idle: each segment had its own
 /// ACK, and one came long after the others. In a queue, they wait for each other and leave it at even intervals.
 fn of_few_segments(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<u32> {
-    let few = || stretches.iter().filter(|stretch| stretch.flight_max <= thresholds::FEW_IN_FLIGHT * mss);
+    let few = || {
+        stretches.iter().filter(|stretch| stretch.flight_max <= mss.saturating_mul(thresholds::FEW_IN_FLIGHT))
+    };
     let longer: Vec<&Stretch> = few().filter(|stretch| is_longer(overview, stretch)).collect();
     let rtt = middle(&longer)?;
     let at = || longer.iter().filter(|stretch| is_at(stretch, rtt));

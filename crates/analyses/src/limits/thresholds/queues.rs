@@ -95,11 +95,11 @@ pub const UNEVEN_SHARE_PART: i64 = 4;
 pub const FEW_MEASURED_PART: i64 = 3;
 
 /// One ACK for so many segments is not that of a queue ...
-pub const ANSWERED_SEGMENTS: u32 = 8;
+pub const ANSWERED_SEGMENTS: i64 = 8;
 
 /// ... that would let them out so far apart, in microseconds: no receiver waits that long to take several for one
 /// (`gro_flush_timeout`, some tens of µs where it is set) ...
-pub const APART_US: u32 = 1_000;
+pub const APART_US: i64 = 1_000;
 
 /// ... if it happened so often ...
 pub const ANSWERED_TIMES: usize = 5;
@@ -108,7 +108,7 @@ pub const ANSWERED_TIMES: usize = 5;
 pub const ANSWERED_SHARE: f64 = 0.8;
 
 /// A transfer of so many segments, all full but the last, in which ...
-pub const NEVER_SHORT_SEGMENTS: u32 = 100;
+pub const NEVER_SHORT_SEGMENTS: i64 = 100;
 
 /// ... so many RTTs or more had retransmissions, and ...
 pub const NEVER_SHORT_REPAIRS: usize = 5;
