@@ -84,8 +84,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     // A full queue that does not show in the RTTs drops packets as a policer does.
     let one_rate = policer::one_rate(stretches, finished.episodes, &overview).filter(|_| context.queue_shows);
     let fitting = context.bucket.filter(|_| rule.is_none());
-    let capacity = finished.trains.capacity().filter(|_| !context.at_sender);
-    let one_rate = one_rate.filter(|found| !found.is_refuted(fitting, capacity));
+    let one_rate = one_rate.filter(|found| !found.is_refuted(fitting));
     let bucket = fitting.filter(|bucket| bucket.is_policer);
     let by_burst = bucket.map(|bucket| OneRate::Policer(bucket.rate()));
     if bucket.is_some() {

@@ -20,15 +20,10 @@ pub enum OneRate {
 }
 
 impl OneRate {
-    /// Whether something else shows that it is wrong: for a policer, the token bucket that explains the losses best, since that fills
-    /// far sooner; for a link, trains that passed far faster (`capacity`, in bit/s).
-    pub fn is_refuted(self, bucket: Option<TokenBucket>, capacity: Option<f64>) -> bool {
-        match self {
-            Self::Policer(rate) => {
-                bucket.is_some_and(|bucket| bucket.rates[0] > thresholds::BUCKET_REFUTES * rate)
-            }
-            Self::Link(rate) => capacity.is_some_and(|capacity| rate < thresholds::AT_CAPACITY.0 * capacity),
-        }
+    /// Whether the token bucket that explains the losses best shows that this is no policer: it fills far sooner.
+    pub fn is_refuted(self, bucket: Option<TokenBucket>) -> bool {
+        let Self::Policer(rate) = self else { return false };
+        bucket.is_some_and(|bucket| bucket.rates[0] > thresholds::BUCKET_REFUTES * rate)
     }
 }
 
