@@ -1,9 +1,11 @@
 //! What came and was not taken, and what never came: seen next to the end that it concerns, and from elsewhere.
 
+use crate::both_taps::files;
 use crate::captures::{at_random, losing};
-use crate::transfer::{MS, MSS, Setup, nearer_to_b, transfer};
-use crate::wire::{Passed, report, script};
+use crate::transfer::{MS, MSS, Setup, Taps, nearer_to_b, transfer};
+use crate::wire::{Passed, collected, report, script};
 use crate::{expect, expect_mainly, main_finding, share_of};
+use slowpath_analyses::pairing::{pair, verdict};
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
 use slowpath_model::{End, Vantage};
 
@@ -23,8 +25,8 @@ fn damaged_syn_acks() -> Vec<Passed> {
     lines += "2.074040 > . 1:1(0) ack 1 win 502 <TS val 9074 ecr 11044> // frame 0 id 104 ttl 64
         2.074100 > P. 1:421(420) ack 1 win 502 <TS val 9074 ecr 11044> // frame 0 id 105 ttl 64
         2.104300 < . 1:1(0) ack 421 win 506 <TS val 11104 ecr 9074> // frame 0 id 1 ttl 60
-        2.106000 < P. 1:156(155) ack 421 win 506 <TS val 11106 ecr 9074> // frame 0 id 2 ttl 60
-        2.106050 > . 421:421(0) ack 156 win 501 <TS val 9106 ecr 11106> // frame 0 id 106 ttl 64";
+        2.106000 < P. 1:1001(1000) ack 421 win 506 <TS val 11106 ecr 9074> // frame 0 id 2 ttl 60
+        2.106050 > . 421:421(0) ack 1001 win 501 <TS val 9106 ecr 11106> // frame 0 id 106 ttl 64";
     script(&lines)
 }
 
@@ -40,6 +42,19 @@ fn syn_acks_that_reach_the_client_are_not_answered() {
 #[test]
 fn syn_acks_that_left_the_server_may_be_lost() {
     expect_mainly(&nearer_to_b(&damaged_syn_acks(), 15 * MS), Cause::SynLost);
+}
+
+/// With the server's recording it is known that none was lost on the way.
+#[test]
+fn syn_acks_that_passed_both_recordings_are_not_answered() {
+    let client = damaged_syn_acks();
+    let taps = Taps { b: nearer_to_b(&client, 15 * MS), a: client };
+    let [(one, at_client), (other, at_server)] = files(&[(&taps, 0)], |_| 0).map(collected);
+    let pairing = pair(&one, &other).expect("a flow in common");
+    let (base, flows) = verdict::merge_all(&pairing, [at_client, at_server]);
+    assert_eq!(base, 1, "the server sends more");
+    let evidence = expect(&flows[0], Cause::NotAnswered, "syn-ack-not-answered");
+    assert_eq!(evidence, Evidence::SynAckNotAnswered { times: 2, wrong_checksum: 2 });
 }
 
 /// The server's tap has the second segment of a request, and never the first, which is too large for the path.

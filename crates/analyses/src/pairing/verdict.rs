@@ -123,6 +123,15 @@ pub fn merge(
             }
         }
     }
+    if let Some(opening) = other.and_then(|other| view.reached_the_initiator(&report, other)) {
+        report.opening.unanswered_syn_acks = opening.unanswered_syn_acks;
+        report.opening.damaged_syn_acks = opening.damaged_syn_acks;
+        for spell in report.directions.iter_mut().flat_map(|direction| &mut direction.spells) {
+            if spell.cause == Cause::SynLost {
+                spell.cause = Cause::NotAnswered;
+            }
+        }
+    }
     if other.is_some_and(|other| view.never_waited_for_accept(other)) {
         for direction in &mut report.directions {
             accepted_late_to_lost(direction);
@@ -271,6 +280,15 @@ impl View<'_> {
             && self.others(End::A) == End::A
             && other.opening.syn_ack.is_some()
             && self.direction(End::B).lost_syns > 0
+    }
+
+    /// The opening in the recording next to the initiator, if SYN-ACKs reached it and it repeated its SYN nevertheless: none was
+    /// lost between the recordings.
+    fn reached_the_initiator(&self, report: &FlowReport, other: &FlowReport) -> Option<Opening> {
+        let beside = self.pair.beside(self.pairs(End::A))?;
+        let opening = if beside == self.base { report.opening } else { other.opening };
+        let none_lost = self.pair.one_in == 1 && self.pair.directions.iter().all(|way| way.lost_syns == 0);
+        (none_lost && self.others(End::A) == End::A && opening.unanswered_syn_acks > 0).then_some(opening)
     }
 
     /// Whether SYNs were repeated because one or its answer was late: none was lost.
