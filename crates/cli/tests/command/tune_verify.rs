@@ -273,7 +273,7 @@ fn a_limited_plan_ends_by_itself_while_it_is_verified() {
 }
 
 #[test]
-#[ignore = "needs root, waits"]
+#[ignore = "needs root"]
 fn killed_at_any_instant_of_a_verification_everything_can_be_reverted() {
     let host = Host::new().with_interrupt();
     let wrong = host.show();
