@@ -75,8 +75,10 @@ impl Server {
             Self::PureFtpd => {
                 let (users, database) = (folder.join("users"), folder.join("users.pdb"));
                 let tool = self.program().with_file_name("../bin/pure-pw");
+                // Its password is hashed as for ten thousand logins at once. By default, each login takes seconds of CPU time.
                 let line = format!(
-                    "printf 'secret\\nsecret\\n' | {0} useradd test -f {1} -u {NOBODY} -g {NOBODY} -d {shown} && {0} mkdb {2} -f {1}",
+                    "printf 'secret\\nsecret\\n' | {0} useradd test -f {1} -u {NOBODY} -g {NOBODY} -d {shown} \
+                     -C 10000 -M 100000 && {0} mkdb {2} -f {1}",
                     tool.display(),
                     users.display(),
                     database.display()
