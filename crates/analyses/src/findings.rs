@@ -203,10 +203,10 @@ impl<'a> Material<'a> {
             Cause::PeerGone => high_if(self.unheard().is_none_or(|unheard| !unheard.is_only_large())),
             Cause::EcnCleared => Confidence::High,
             // It passed both recordings; the tap next to the responder shows that it reached the host.
-            Cause::NotAnswered if self.opening.unanswered_syn_acks > 0 => {
-                high_if(self.vantage == Vantage::At(End::A))
+            Cause::NotAnswered => {
+                let reached = if self.opening.unanswered_syn_acks > 0 { End::A } else { End::B };
+                high_if(self.vantage == Vantage::At(reached))
             }
-            Cause::NotAnswered => high_if(self.vantage == Vantage::At(End::B)),
             // A single such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
             // Chance and a queue were excluded, but not every device; next to the receiver, what was lost is not seen.

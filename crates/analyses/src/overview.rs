@@ -1,8 +1,9 @@
 //! What the whole of a direction shows about each part of it.
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Limit};
 use crate::limits::alternatives::Tally;
 use crate::limits::other_scale::ScaledOtherwise;
+use crate::limits::thresholds;
 use crate::loss_pattern::LossPattern;
 use crate::token_bucket::TokenBucket;
 use slowpath_model::Instant;
@@ -75,8 +76,10 @@ impl Overview {
 
     /// The RTT in the time of `cause`, a window or a buffer, if it is usually far longer than the shortest.
     pub fn rtt_under(&self, cause: Cause) -> Option<Duration> {
-        let tally = self.tallies.iter().find(|tally| tally.cause == cause)?;
-        tally.longer_rtt(self.base_rtt?)
+        let is_buffer = matches!(cause.limit(), Limit::ReceiveWindow | Limit::SendBuffer);
+        let (shortest, usual) = self.rtts_under(cause)?;
+        let is_longer = usual.as_micros() as f64 > thresholds::FAR_LONGER_RTT * shortest.as_micros() as f64;
+        (is_buffer && is_longer).then_some(usual)
     }
 
     /// What few directions have.

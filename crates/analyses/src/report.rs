@@ -142,7 +142,7 @@ pub struct Opening {
     pub unanswered_with_data: u32,
     /// Of these, how many had a wrong TCP checksum.
     pub unanswered_wrong_checksum: u32,
-    /// SYN-ACKs of B after which A sent its SYN again.
+    /// SYN-ACKs of B that reached A's host, which sent its SYN again; known next to A.
     pub unanswered_syn_acks: u32,
     /// Of these, how many had a wrong TCP checksum.
     pub damaged_syn_acks: u32,

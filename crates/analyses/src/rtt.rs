@@ -431,6 +431,11 @@ impl Distance {
         self.is_here
     }
 
+    /// Whether the other end is far nearer to the tap.
+    pub const fn is_farther(&self) -> bool {
+        self.is_farther
+    }
+
     /// Compares this end's distance with that of the other end, if that is known.
     pub fn compare(&mut self, other: &Self) {
         // The tap itself resolves no less, in nanoseconds.

@@ -33,7 +33,7 @@ pub fn report(
     };
     let sender = if sent(&flow.ends[1]) > sent(&flow.ends[0]) { End::B } else { End::A };
     let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
-    flow.note_late_opening();
+    flow.settle_opening();
     let directions = [direction(flow, End::A), direction(flow, End::B)];
     FlowReport {
         id,

@@ -150,13 +150,13 @@ impl Transmissions {
             .map(|(sent, used)| (f64::from(sent.rtt) * RTT_UNIT as f64 - base, used / fastest.rate))
             .unzip();
         let (longer, queue) = (median(longer)?, median(queue)?);
-        let is_small = best.depth / best.rate < thresholds::BUCKET_RTTS * base
+        let is_credible = best.depth / best.rate < thresholds::BUCKET_RTTS * base
             || most >= thresholds::BUCKET_SURE && best.tells_apart();
         let had_no_queue =
             queue >= thresholds::BUCKET_QUEUE_US && longer * thresholds::BUCKET_DELAYS_LESS < queue;
         let micros = |time: f64| Duration::from_secs_f64(time * 1e-6);
         Some(TokenBucket {
-            is_policer: is_small && had_no_queue,
+            is_policer: is_credible && had_no_queue,
             rates: [slowest, fastest].map(|fit| fit.rate * 8e6),
             depth: best.depth as u32,
             lost: [lost as u32, best.lost_above],

@@ -44,6 +44,26 @@ fn syn_acks_that_left_the_server_may_be_lost() {
     expect_mainly(&nearer_to_b(&damaged_syn_acks(), 15 * MS), Cause::SynLost);
 }
 
+/// The server does not answer the first SYN, and its first SYN-ACK is lost on the way: nothing reached the client and was not
+/// answered there.
+#[test]
+fn syns_that_reach_the_server_are_not_syn_acks_at_the_client() {
+    let passed = script(
+        "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 1 ttl 60
+        1.014000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 8014 ecr 0,wscale 7> // frame 0 id 2 ttl 60
+        1.014040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 9000 ecr 8014,wscale 7> // frame 0 id 0 ttl 64
+        2.038000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 9038 ecr 0,wscale 7> // frame 0 id 3 ttl 60
+        2.038040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 10024 ecr 9038,wscale 7> // frame 0 id 0 ttl 64
+        2.068000 > . 1:1(0) ack 1 win 502 <TS val 9068 ecr 10024> // frame 0 id 4 ttl 60
+        2.068100 > P. 1:421(420) ack 1 win 502 <TS val 9068 ecr 10024> // frame 0 id 5 ttl 60
+        2.068150 < . 1:1(0) ack 421 win 506 <TS val 10054 ecr 9068> // frame 0 id 1 ttl 64
+        2.070000 < P. 1:1001(1000) ack 421 win 506 <TS val 10056 ecr 9068> // frame 0 id 2 ttl 64
+        2.101000 > . 421:421(0) ack 1001 win 501 <TS val 9101 ecr 10056> // frame 0 id 6 ttl 60",
+    );
+    let evidence = expect(&report(&passed), Cause::NotAnswered, "syn-not-answered");
+    assert_eq!(evidence, Evidence::SynNotAnswered { times: 1, wrong_checksum: 0 });
+}
+
 /// With the server's recording it is known that none was lost on the way.
 #[test]
 fn syn_acks_that_passed_both_recordings_are_not_answered() {

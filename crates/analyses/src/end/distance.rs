@@ -2,7 +2,7 @@
 
 use super::EndState;
 use crate::outstanding::Placed;
-use crate::rtt::{Distance, is_far_nearer};
+use crate::rtt::Distance;
 use slowpath_model::{Instant, Segment};
 
 impl EndState {
@@ -10,9 +10,7 @@ impl EndState {
     /// end, unless the other end is far away: then its own host lost it.
     #[inline]
     pub(super) fn fills_hole(&mut self, segment: &Segment, placed: &Placed, peer: &Self) {
-        let [near, far] = [self, peer].map(|end| end.distance.sending().min());
-        let is_nearer = || near.zip(far).is_some_and(|(near, far)| is_far_nearer(near, far));
-        if placed.unique == segment.len && segment.len > 0 && !is_nearer() {
+        if placed.unique == segment.len && segment.len > 0 && !peer.distance.is_farther() {
             self.distance.lost_before_tap();
         }
     }

@@ -204,8 +204,12 @@ impl FlowState {
         }
     }
 
-    /// Notes whether a SYN or its answer was late, as what came later shows. Called at the end.
-    pub fn note_late_opening(&mut self) {
+    /// Notes whether a SYN or its answer was late, as what came later shows, and whether SYN-ACKs reached the initiator. Called at
+    /// the end.
+    pub fn settle_opening(&mut self) {
+        if !self.is_next_to(End::A) {
+            (self.opening.unanswered_syn_acks, self.opening.damaged_syn_acks) = (0, 0);
+        }
         let was_late = |end: &EndState| end.lateness.syn_was_later().is_some_and(|by| by * 1000 > SYN_TIMER);
         self.opening.came_late |= self.ends.iter().any(was_late);
     }
@@ -238,8 +242,7 @@ impl FlowState {
     /// Why a SYN or SYN-ACK was sent more than once.
     fn lost_syn_cause(&self) -> Cause {
         let lost = self.opening.lost_syns();
-        let reached_initiator = self.opening.unanswered_syn_acks > 0 && self.is_next_to_initiator();
-        if reached_initiator || lost > 0 && self.has_reached_the_responder() {
+        if self.opening.unanswered_syn_acks > 0 || lost > 0 && self.has_reached_the_responder() {
             Cause::NotAnswered
         } else if lost > 0 && lost == self.opening.unanswered_with_data {
             Cause::FastOpenLost
@@ -270,22 +273,16 @@ impl FlowState {
     /// Whether the tap was at the responder, so that each SYN in the capture had arrived: the responder answers far
     /// sooner than the initiator.
     pub fn is_next_to_responder(&self) -> bool {
-        let [initiator, responder] = self.ends.each_ref().map(|end| end.distance.answering());
-        let is_nearer = match (responder.min(), initiator.min()) {
-            // The user says so.
-            (Some(0), Some(0)) => true,
-            (Some(near), Some(far)) => is_far_nearer(near, far),
-            _ => false,
-        };
-        responder.is_here() && is_nearer
+        // Of no distance to either end, if the user says so.
+        let is_said = self.ends.iter().all(|end| end.distance.answering().min() == Some(0));
+        is_said && self.ends[1].distance.answering().is_here() || self.is_next_to(End::B)
     }
 
-    /// Whether the tap was at the initiator, so that each SYN-ACK in the capture had arrived there.
-    fn is_next_to_initiator(&self) -> bool {
-        let [initiator, responder] = self.ends.each_ref().map(|end| end.distance.answering());
-        let is_nearer =
-            initiator.min().zip(responder.min()).is_some_and(|(near, far)| is_far_nearer(near, far));
-        initiator.is_here() && is_nearer
+    /// Whether `end` answers at the tap, far sooner than the other.
+    fn is_next_to(&self, end: End) -> bool {
+        let [near, far] = [end, !end].map(|end| self.ends[end.index()].distance.answering());
+        let is_nearer = near.min().zip(far.min()).is_some_and(|(near, far)| is_far_nearer(near, far));
+        near.is_here() && is_nearer
     }
 
     /// Notes the handshake's last segment. Called before it is processed.

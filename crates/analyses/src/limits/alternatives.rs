@@ -1,6 +1,6 @@
 //! What else could have held the sender during a cause, and the fact that excludes it.
 
-use super::stretch::{Hold, Part, Prompt, Stretch};
+use super::stretch::{Hold, Part, Prompt, Stretch, usual};
 use super::thresholds;
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
@@ -88,13 +88,6 @@ impl Tally {
         let own = self.cause.limit();
         let others = Self::TOLD_APART.into_iter().filter(move |limit| *limit != own);
         others.map(move |limit| Alternative { limit, excluded_by: self.excludes(limit, known) })
-    }
-
-    /// The RTT in its time, if it is usually far longer than `base`, in microseconds: what a window or a buffer then allows.
-    pub fn longer_rtt(&self, base: u32) -> Option<Duration> {
-        let is_buffer = matches!(self.cause.limit(), Limit::ReceiveWindow | Limit::SendBuffer);
-        let is_longer = f64::from(self.usual_rtt) > thresholds::FAR_LONGER_RTT * f64::from(base);
-        (is_buffer && base > 0 && is_longer).then(|| Duration::from_micros(self.usual_rtt.into()))
     }
 
     /// Half of its time had RTTs of this or more, if any was measured.
@@ -186,20 +179,8 @@ impl Sums {
         }
     }
 
-    /// Half of the time had RTTs of this or more.
-    fn usual_rtt(&mut self) -> u32 {
-        self.rtts.sort_unstable();
-        let half = self.rtts.iter().map(|(_, lasted)| lasted).sum::<i64>() / 2;
-        let mut so_far = 0;
-        let usual = self.rtts.iter().find(|(_, lasted)| {
-            so_far += lasted;
-            so_far >= half
-        });
-        usual.map_or(0, |(rtt, _)| *rtt)
-    }
-
     fn tally(&mut self) -> Tally {
-        let usual_rtt = self.usual_rtt();
+        let usual_rtt = usual(std::mem::take(&mut self.rtts)).unwrap_or(0);
         let under = |hold: Hold| self.held[hold as usize];
         let part = |time: i64| share(time as f64, self.lasted as f64);
         let sent: u64 = self.sent_after.iter().sum();

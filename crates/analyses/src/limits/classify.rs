@@ -105,7 +105,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         None => {}
     }
     if overview.never_short {
-        parts::of_no_program(stretches, &mut parts);
+        parts::of_no_program(&overview, stretches, &mut parts);
     }
     credit::take_over(stretches, &overview, context, &mut parts);
     written::take_over(stretches, &overview, context, &mut parts);

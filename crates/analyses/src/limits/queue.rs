@@ -1,7 +1,7 @@
 //! Whether a queue made RTTs long, or the path itself.
 
 use super::context::Context;
-use super::stretch::{DataLate, Hold, Marks, Stretch};
+use super::stretch::{DataLate, Hold, Marks, Stretch, usual};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::overview::{AckQueue, AnsweredAtOnce, LongerRtt};
@@ -210,18 +210,9 @@ fn of_few_segments(overview: &Overview, stretches: &[Stretch], mss: u32) -> Opti
         .then_some(rtt)
 }
 
-/// The RTT that `stretches` had for half of the time no more than.
+/// The usual RTT of `stretches`.
 fn middle(stretches: &[&Stretch]) -> Option<u32> {
-    let mut rtts: Vec<(u32, i64)> =
-        stretches.iter().map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
-    rtts.sort_unstable();
-    let half = rtts.iter().map(|(_, lasted)| lasted).sum::<i64>() / 2;
-    let mut passed = 0;
-    let middle = rtts.iter().find(|(_, lasted)| {
-        passed += lasted;
-        passed >= half
-    });
-    middle.map(|(rtt, _)| *rtt)
+    usual(stretches.iter().map(|stretch| (stretch.rtt_min, stretch.lasted())).collect())
 }
 
 /// The shortest RTT since the last one that was as short as the path's at first, if RTTs came back to it again and again, with

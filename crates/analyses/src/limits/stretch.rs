@@ -363,6 +363,18 @@ pub fn rate<'a>(stretches: impl IntoIterator<Item = &'a Stretch>) -> Option<f64>
     (lasted > 0).then(|| delivered as f64 * 8e9 / lasted as f64)
 }
 
+/// Of RTTs, each with how long it held, the one that half of the time had no more than.
+pub fn usual(mut rtts: Vec<(u32, i64)>) -> Option<u32> {
+    rtts.sort_unstable();
+    let half = rtts.iter().map(|(_, lasted)| lasted).sum::<i64>() / 2;
+    let mut so_far = 0;
+    let usual = rtts.iter().find(|(_, lasted)| {
+        so_far += lasted;
+        so_far >= half
+    });
+    usual.map(|(rtt, _)| *rtt)
+}
+
 /// The stretches no farther than `reach` from the one at `at`.
 pub fn around(stretches: &[Stretch], at: usize, reach: usize) -> &[Stretch] {
     &stretches[at.saturating_sub(reach)..(at + reach + 1).min(stretches.len())]

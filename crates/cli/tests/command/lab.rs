@@ -31,7 +31,7 @@ pub fn document(folder: &Captures, args: &[&str]) -> Value {
 }
 
 /// The network namespaces of processes started by these tests, which inherit a variable that Cargo sets, and the step of
-/// `tools/test`, whose steps run beside each other.
+/// `tools/test`, of which several run at the same time.
 pub fn namespaces() -> BTreeSet<PathBuf> {
     let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let crate_mark = concat!("CARGO_MANIFEST_DIR=", env!("CARGO_MANIFEST_DIR"), "\0").to_owned();

@@ -236,7 +236,7 @@ fn values_that_were_acknowledged_survive_kills_in_the_middle_of_writes() {
         let mut serving = Serving::start(&folder);
         let (place, first) = (serving.place.clone(), next);
         let sent = AtomicU32::new(first);
-        let (tell, told) = mpsc::channel();
+        let (acknowledge, first_one) = mpsc::channel();
         let got = thread::scope(|scope| {
             let sent = &sent;
             let writing = scope.spawn(move || {
@@ -250,14 +250,14 @@ fn values_that_were_acknowledged_survive_kills_in_the_middle_of_writes() {
                     match report(&place, &Report { entries }, None) {
                         Ok(kept) => {
                             got.push((number, kept));
-                            let _ = tell.send(());
+                            let _ = acknowledge.send(());
                         }
                         Err(_) => return got,
                     }
                 }
             });
             // However slow the machine is, it had begun to write.
-            told.recv().expect("a batch is acknowledged");
+            first_one.recv().expect("a batch is acknowledged");
             // Spread over the time of some writes; the same times in each run.
             thread::sleep(Duration::from_micros(kill * 7919 % 40_000));
             serving.kill();

@@ -7,6 +7,7 @@ use crate::limits::episodes::Episodes;
 use crate::limits::queue;
 use crate::limits::stretch::{Hold, Part, Stretch, rate};
 use crate::limits::thresholds;
+use crate::report::Overview;
 use slowpath_model::Instant;
 
 impl Classifier<'_> {
@@ -137,9 +138,9 @@ pub(super) fn of_reordering(context: &Context, episodes: &Episodes, parts: &mut 
 }
 
 /// Pauses in a transfer whose segments are all full do not show that a program had nothing to send: its writes would have ended in
-/// short segments. One that writes by the clock, in multiples of the MSS, does not lose packets. A few pauses may be a program's all
-/// the same: a writer that had no CPU for a moment.
-pub(super) fn of_no_program(stretches: &[Stretch], parts: &mut [Part]) {
+/// short segments. One that writes by the clock, in multiples of the MSS, does not lose packets. But a few pauses may be a program's: a
+/// writer that had no CPU for a moment.
+pub(super) fn of_no_program(overview: &Overview, stretches: &[Stretch], parts: &mut [Part]) {
     let has_data = |stretch: &Stretch| stretch.delivered > 0;
     let (Some(first), Some(last)) =
         (stretches.iter().position(has_data), stretches.iter().rposition(has_data))
@@ -148,7 +149,7 @@ pub(super) fn of_no_program(stretches: &[Stretch], parts: &mut [Part]) {
     };
     let is_pause = |part: &Part| part.cause == Cause::SenderIdle && (first + 1..last).contains(&part.stretch);
     let paused: i64 = parts.iter().filter(|part| is_pause(part)).map(Part::lasted).sum();
-    if paused >= stretches.iter().map(Stretch::lasted).sum::<i64>() / thresholds::NEVER_SHORT_PAUSED_PART {
+    if paused >= overview.lasted / thresholds::NEVER_SHORT_PAUSED_PART {
         parts.iter_mut().filter(|part| is_pause(part)).for_each(|part| part.cause = Cause::Undetermined);
     }
 }
