@@ -62,10 +62,7 @@ pub fn run(args: &Connections, console: &Console) -> anyhow::Result<Outcome> {
     let mut show = |progress| bar.get().into_iter().for_each(|bar| bar.tell(&view::progress(&progress)));
     let tuned = runs::tune(&asked, &|| interrupt.has_come(), &mut began, &mut show, &warn)?;
     drop(bar);
-    console::print_result(
-        args.json,
-        || view::ConnectionsDocument::of(&tuned),
-        |out| view::connections(&tuned, &console.look(), out),
-    )?;
+    let document = || view::ConnectionsDocument::of(&tuned);
+    console::print_result(args.json, document, |out| view::connections(&tuned, &console.look(), out))?;
     Ok(Outcome::Whole)
 }

@@ -103,6 +103,7 @@ pub fn run(args: &Copy, console: &Console) -> anyhow::Result<Outcome> {
     let report = near::copy(&wanted, &stop, &mut watch, &warn);
     drop(bar);
     let report = report?;
+    copy::learn(store.as_ref(), &report, &warn);
     let print = |out: &mut _| view::print(&report, &console.look(), out);
     console::print_result(args.json, || view::CopyDocument::new(&report), print)?;
     Ok(if report.is_whole() { Outcome::Whole } else { Outcome::Partial })

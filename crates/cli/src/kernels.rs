@@ -33,10 +33,7 @@ pub fn run(args: &Kernels) -> anyhow::Result<Outcome> {
         kernels = registry::all();
     }
     let table = Table::of(&kernels);
-    console::print_result(
-        args.json,
-        || &table,
-        |out| write!(out, "{}", table.text(Layout { sources: args.sources, sysctls: args.sysctls })),
-    )?;
+    let text = || table.text(Layout { sources: args.sources, sysctls: args.sysctls });
+    console::print_result(args.json, || &table, |out| write!(out, "{}", text()))?;
     Ok(Outcome::Whole)
 }

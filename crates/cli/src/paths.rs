@@ -8,7 +8,7 @@ use slowpath_model::Bytes;
 use slowpath_paths::client::Place;
 use slowpath_paths::store::{FILE, Spent};
 use slowpath_paths::{PORT, SOCKET, TokenError};
-use slowpath_runs::paths::{self as runs, BUDGET, Measuring, PathStore, ServingStore};
+use slowpath_runs::paths::{self as runs, BUDGET, Learning, Measuring, PathStore, ServingStore};
 use slowpath_runs::values::{STREAMS, amount, lasting};
 use slowpath_views::paths as view;
 use std::net::SocketAddr;
@@ -69,11 +69,20 @@ enum What {
         #[arg(long, value_name = "TIME", default_value = "5min", value_parser = lasting)]
         time: Duration,
     },
-    /// Learn from the transfers of captures and recordings
+    /// Learn from the transfers of captures and recordings, or of this host while they run
     Import {
         /// The captures, files from `slowpath diagnose --live --raw`, or folders from `slowpath run --record`
-        #[arg(required = true, value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+        #[arg(required_unless_present = "live", value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
+        /// Learn from this host's connections while they run; without CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, from TCP_INFO
+        #[arg(long, conflicts_with = "files")]
+        live: bool,
+        /// With --live: for how long; without it, until Ctrl-C
+        #[arg(long = "for", value_name = "TIME", requires = "live", value_parser = lasting)]
+        lasting: Option<Duration>,
+        /// With --live: how often to learn; what a connection does in this time is one transfer
+        #[arg(long, value_name = "TIME", requires = "live", default_value = "10min", value_parser = lasting)]
+        every: Duration,
     },
     /// Forget the paths to a host
     Forget(To),
@@ -88,6 +97,12 @@ enum What {
         /// The file of the token for clients from elsewhere, and for those that write over TCP
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         token_file: Option<PathBuf>,
+        /// Also measure the path to this host, where `slowpath probe --serve` runs, within 512 MiB and 5 min a day; can be repeated
+        #[arg(long, value_name = "HOST[:PORT]", value_hint = ValueHint::Hostname)]
+        measure: Vec<String>,
+        /// With --measure: how often
+        #[arg(long, value_name = "TIME", requires = "measure", default_value = "1h", value_parser = lasting)]
+        every: Duration,
     },
 }
 
@@ -128,18 +143,14 @@ pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Re
                 Some((at, host)) => vec![runs::ask_server(at, token_file.as_deref(), host, from, *streams)?],
                 None => runs::answers(store, host, from, *streams)?,
             };
-            console::print_result(
-                *json,
-                || view::ShowDocument::of(&answers),
-                |out| view::show(&answers, &look, out),
-            )?;
+            let document = || view::ShowDocument::of(&answers);
+            console::print_result(*json, document, |out| view::show(&answers, &look, out))?;
         }
         What::History(To { host, from }) => {
             let (paths, now) = runs::history(store, host, from.as_deref())?;
             let document = || view::HistoryDocument::of(&paths, now);
-            console::print_result(*json, document, |out| {
-                view::history(&paths, now, &console.table_look(), out)
-            })?;
+            let print = |out: &mut _| view::history(&paths, now, &console.table_look(), out);
+            console::print_result(*json, document, print)?;
         }
         What::Measure { host, port, reverse, bytes, time } => {
             let budget = Spent { bytes: *bytes, time: *time };
@@ -152,23 +163,30 @@ pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Re
             console::print_result(*json, document, |out| view::measured(&measured, &look, out))?;
             return Ok(if measured.ended_by.is_none() { Outcome::Whole } else { Outcome::Partial });
         }
-        What::Import { files } => {
-            let imported = runs::import(store, files, &|file| recording::progress(file, console))?;
+        What::Import { files, live, lasting, every } => {
+            let imported = if *live {
+                let interrupt = Interrupt::listen()?;
+                let asked = Learning { lasting: *lasting, every: *every, stop: interrupt.flag() };
+                vec![runs::learn(store, &asked, |has_probe| {
+                    let how = if has_probe { "" } else { view::WITHOUT_PROBE };
+                    console.until_interrupted(&format!("learning from this host's connections{how}"))
+                })?]
+            } else {
+                runs::import(store, files, &|file| recording::progress(file, console))?
+            };
             let document = || view::ImportDocument::of(&imported);
             console::print_result(*json, document, |out| view::imported(&imported, out))?;
         }
         What::Forget(To { host, from }) => {
             let gone = runs::forget(store, host, from.as_deref())?;
-            console::print_result(
-                *json,
-                || view::ForgetDocument::of(&gone),
-                |out| view::forgotten(&gone, out),
-            )?;
+            let document = || view::ForgetDocument::of(&gone);
+            console::print_result(*json, document, |out| view::forgotten(&gone, out))?;
         }
-        What::Serve { listen, socket, token_file } => {
+        What::Serve { listen, socket, token_file, measure: measured, every } => {
             anyhow::ensure!(!json, "--json: a server has no result");
             let interrupt = Interrupt::listen()?;
-            let serving = ServingStore { store, listen: *listen, socket, token: token_file.as_deref() };
+            let (listen, token, every) = (*listen, token_file.as_deref(), *every);
+            let serving = ServingStore { store, listen, socket, token, measured, every };
             runs::serve_store(&serving, &|| interrupt.has_come(), &console::log)?;
         }
     }

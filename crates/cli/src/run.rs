@@ -11,8 +11,7 @@ use slowpath_analyses::report::FlowReport;
 use slowpath_model::Instant;
 use slowpath_runs::simulated::{self, Folders};
 use slowpath_views::rank::{Ranker, Selection};
-use slowpath_views::{Diagnosis, Recording, json, page, run as view, terminal};
-use std::io::Write;
+use slowpath_views::{Diagnosis, Recording, json, page, run as view};
 use std::path::PathBuf;
 use std::slice;
 
@@ -75,17 +74,8 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
         args.force.write(path, page)?;
     }
     diagnosis.ranking = diagnosis.ranking.narrowed(Some(args.top));
-    console::print_result(
-        args.json,
-        || view::RunDocument::new(&scenario, &run, json::Diagnosis::of(&diagnosis)),
-        |out| {
-            view::print(&scenario, &run, &console.look(), out)?;
-            if scenario.has_tcp() {
-                writeln!(out)?;
-                terminal::diagnosis(&diagnosis, &console.look(), out)?;
-            }
-            Ok(())
-        },
-    )?;
+    let document = || view::RunDocument::new(&scenario, &run, json::Diagnosis::of(&diagnosis));
+    let print = |out: &mut _| view::print(&scenario, &run, &diagnosis, &console.look(), out);
+    console::print_result(args.json, document, print)?;
     Ok(outcome)
 }

@@ -73,10 +73,7 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
         Some(measured) => view::print_table_one(&path, &results, measured, &console.look(), out),
         None => view::print(&path, &results, &console.look(), out),
     };
-    console::print_result(
-        args.json,
-        || view::TuningsDocument::new(&path, &results, measured.as_ref()),
-        print,
-    )?;
+    let document = || view::TuningsDocument::new(&path, &results, measured.as_ref());
+    console::print_result(args.json, document, print)?;
     Ok(Outcome::Whole)
 }

@@ -3,6 +3,7 @@
 use crate::account::Bound;
 use crate::protocol::Direction;
 use slowpath_model::{Bytes, Rate};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub struct Report {
     pub destination: String,
     /// Whether this host sent or received.
     pub direction: Direction,
+    /// The addresses of this host and of the other one on the first data connection; `None` if there was none.
+    pub between: Option<[IpAddr; 2]>,
     /// Files that were copied.
     pub files: u64,
     /// Bytes of these.

@@ -7,12 +7,13 @@ use crate::entry::{Entry, Measure, PARTS, Pair, Source};
 use slowpath_analyses::Cause;
 use slowpath_analyses::hosts::Account;
 use slowpath_analyses::report::FlowReport;
-use slowpath_model::{IcmpKind, Instant, Rate, Vantage, nanos};
+use slowpath_model::{Bytes, IcmpKind, Instant, Rate, Vantage, nanos};
 use slowpath_probe::findings::Found;
 use slowpath_probe::measure::{Bound, Direction};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// The part of a flow's life that the path has to be its limit for its rate to be what the path leaves.
 const PATH_LIMITED: f64 = 0.8;
@@ -75,6 +76,33 @@ pub fn of_probe(found: &Found, here: IpAddr, there: IpAddr, at: u64) -> Vec<Entr
     }
     // Trains of this length came through.
     learned.learn(Measure::Mtu, capacity.map(|_| found.packet_bytes.into()));
+    learned.entries
+}
+
+/// What a program saw of the path over which it moved data.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// The host that sent, and the one that received.
+    pub pair: Pair,
+    /// How much.
+    pub amount: Bytes,
+    /// How fast.
+    pub rate: Rate,
+    /// The smallest RTT, if this host measured one.
+    pub min_rtt: Option<Duration>,
+    /// The share of the time in which the path was the limit; `None` if that is not known.
+    pub path_limited: Option<f64>,
+}
+
+/// What a program learned from moving data, which ended at a time in seconds since 1970.
+pub fn of_moved(moved: &Moved, at: u64) -> Vec<Entry> {
+    let mut learned = Learned { pair: moved.pair, at, source: Source::Live, entries: Vec::new() };
+    learned.learn_both_ways(Measure::RttMin, moved.min_rtt.map(nanos));
+    if moved.amount.get() >= LEAST_BYTES {
+        let is_of_path = moved.path_limited.is_some_and(|share| share >= PATH_LIMITED);
+        let measure = if is_of_path { Measure::Available } else { Measure::Delivered };
+        learned.learn(measure, Some(moved.rate.get()));
+    }
     learned.entries
 }
 
@@ -229,7 +257,6 @@ mod tests {
     use super::*;
     use slowpath_analyses::hosts::Hosts;
     use slowpath_model::{End, Endpoint, Event, FlowId, FlowKey, Sink};
-    use std::time::Duration;
 
     const PAIR: Pair = Pair {
         from: IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)),
@@ -247,6 +274,27 @@ mod tests {
         let sums = flows.map(|flow| together(&flow, &flows).map(|rate| rate / 1_000_000));
         assert_eq!(sums, [Some(30 + 25), Some(50 + 15), Some(90)]);
         assert_eq!(together(&rate(3, 3, 10), &flows), None);
+    }
+
+    #[test]
+    fn moved_data_shows_what_the_path_leaves_only_if_the_path_was_the_limit() {
+        let moved = Moved {
+            pair: PAIR,
+            amount: Bytes::new(1 << 30),
+            rate: Rate::mbit(900),
+            min_rtt: Some(Duration::from_millis(20)),
+            path_limited: Some(0.9),
+        };
+        let learned = |moved: &Moved| -> Vec<(Measure, u64)> {
+            of_moved(moved, 7).iter().map(|entry| (entry.measure, entry.value)).collect()
+        };
+        let rtts = [(Measure::RttMin, 20_000_000); 2];
+        assert_eq!(learned(&moved), [&rtts[..], &[(Measure::Available, 900_000_000)]].concat());
+        let disk = Moved { path_limited: Some(0.2), ..moved };
+        assert_eq!(learned(&disk), [&rtts[..], &[(Measure::Delivered, 900_000_000)]].concat());
+        let received = Moved { min_rtt: None, path_limited: None, ..moved };
+        assert_eq!(learned(&received), [(Measure::Delivered, 900_000_000)]);
+        assert_eq!(learned(&Moved { amount: Bytes::new(1000), ..moved }), rtts);
     }
 
     #[test]

@@ -1,17 +1,23 @@
 //! A copy between two hosts: its options as text, and the far end that serves.
 
 use crate::lines::{Log, listening};
-use crate::paths::{PathStore, own_address};
+use crate::paths::{PathStore, PathsError, own_address};
 use crate::values::{addresses, size};
+use slowpath_analyses::Limit;
 use slowpath_copy::CopyError;
+use slowpath_copy::account::Bound;
 use slowpath_copy::hints::Hints;
 use slowpath_copy::place::Place;
-use slowpath_copy::protocol::Tuning;
+use slowpath_copy::protocol::{Direction, Tuning};
 use slowpath_copy::real::far::Server;
+use slowpath_copy::report::Report;
 use slowpath_files::{SecretError, open_secret};
 use slowpath_model::Rate;
+use slowpath_paths::client::AskError;
+use slowpath_paths::entry::Pair;
+use slowpath_paths::learned::{Moved, of_moved};
 use slowpath_tune::advice::{Numbers, Transfer};
-use slowpath_tune::known;
+use slowpath_tune::{known, now};
 use std::fs;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
@@ -76,6 +82,39 @@ pub fn hints(store: Option<&PathStore>, source: &Place, destination: &Place, say
         .and_then(|(rate, rtt)| Numbers::of(Transfer { rate, rtt, streams: 1, memory: None }, &known()).ok());
     let buffer = numbers.map(|numbers| if is_from_here { numbers.send } else { numbers.receive });
     Hints { rtt, rate, window: buffer.and_then(|buffer| buffer.allows_now) }
+}
+
+/// Has the path store learn what a copy showed of its path. Of one that this host received, only the rate at which data arrived:
+/// the rest is what the far end says. `say` gets why a store that was named does not take it; that one does not answer, [`hints`]
+/// has said.
+pub fn learn(store: Option<&PathStore>, report: &Report, say: &dyn Fn(&str)) {
+    let (Some(store), Some([here, there]), Some(rate)) = (store, report.between, report.rate) else { return };
+    let path = report.bound.iter().find(|(bound, _)| *bound == Bound::Limit(Limit::Path));
+    let path_limited = path.map_or(0.0, |(_, permille)| f64::from(*permille) / 1000.0);
+    let (pair, is_own) = match report.direction {
+        Direction::Put => (Pair::new(here, there), true),
+        Direction::Get => (Pair::new(there, here), false),
+    };
+    let moved = Moved {
+        pair,
+        amount: report.moved,
+        rate,
+        min_rtt: report.min_rtt.filter(|_| is_own),
+        path_limited: is_own.then_some(path_limited),
+    };
+    let entries = of_moved(&moved, now());
+    if entries.is_empty() {
+        return;
+    }
+    let is_silent = |error: &PathsError| {
+        matches!(error, PathsError::Ask(AskError::Connect { .. } | AskError::Silent { .. }))
+    };
+    match store.record(entries) {
+        Err(error) if store.is_named && !is_silent(&error) => {
+            say(&format!("the path store does not take what this copy showed: {error}"));
+        }
+        _ => {}
+    }
 }
 
 /// The address of this host on the path from another one.

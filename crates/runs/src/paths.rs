@@ -1,15 +1,17 @@
-//! The path store's work: what is asked, measured within a budget, and learned from captures.
+//! The path store's work: what is asked, measured within a budget, and learned from transfers.
 
-use crate::input::{self, Input, Progress};
+mod learn;
+
+pub use learn::{Imported, Learning, import, learn};
+
+use crate::error::with_reasons;
 use crate::values::addresses;
-use crate::watch;
-use slowpath_analyses::Analysis;
 use slowpath_model::Bytes;
 use slowpath_paths::answer::{Advisor, Answer};
-use slowpath_paths::client::{AskError, Place, ask};
-use slowpath_paths::entry::{Entry, Pair, Source};
-use slowpath_paths::learned::{self, Transfers};
-use slowpath_paths::store::{MOST_AT_ONCE, Question, Spent, Store, StoreError};
+use slowpath_paths::client::{AskError, Place, Report, ask, report};
+use slowpath_paths::entry::{Entry, Pair};
+use slowpath_paths::learned;
+use slowpath_paths::store::{Question, Spent, Store, StoreError};
 use slowpath_paths::{SOCKET, ServeError, Serving, Token, TokenError, serve};
 use slowpath_probe::findings::Wanted;
 use slowpath_probe::measure::{self, Direction};
@@ -18,7 +20,9 @@ use slowpath_tune::{known, now};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What measuring one path may cost on a day, unless something else is asked for. Each rate that is tried for the available bandwidth
 /// takes 30 MB at 1 Gbit/s (12 streams of 20 ms), and at most 16 are tried.
@@ -145,6 +149,15 @@ impl PathStore {
         let question = Question { to: to.to_vec(), from: from.to_vec(), streams };
         Ok(ask(&self.at, &question, self.token.as_ref())?)
     }
+
+    /// Has it record values.
+    ///
+    /// # Errors
+    /// If it does not answer, or does not take values from this user.
+    pub fn record(&self, entries: Vec<Entry>) -> Result<(), PathsError> {
+        report(&self.at, &Report { entries }, self.token.as_ref())?;
+        Ok(())
+    }
 }
 
 /// The answer of a server.
@@ -204,20 +217,74 @@ pub struct ServingStore<'a> {
     pub socket: &'a Path,
     /// The file of a token.
     pub token: Option<&'a Path>,
+    /// The hosts to which paths are measured, `HOST` or `HOST:PORT`.
+    pub measured: &'a [String],
+    /// How often these are measured.
+    pub every: Duration,
 }
 
-/// Serves a store until `has_ended`; `say` gets a line for each address.
+/// How often the server looks whether a path is to be measured.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Serves a store until `has_ended`, and measures paths again and again, one at a time and each within the day's budget; `say` gets
+/// a line for each address and each measurement.
 ///
 /// # Errors
 /// If the store cannot be used, or it cannot listen there.
 pub fn serve_store(
     asked: &ServingStore<'_>,
-    has_ended: &dyn Fn() -> bool,
-    say: &dyn Fn(&str),
+    has_ended: &(dyn Fn() -> bool + Sync),
+    say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), PathsError> {
     let token = asked.token.map(Token::read).transpose()?;
     let (listen, socket) = (Some(asked.listen), Some(asked.socket));
-    Ok(serve(Serving { store: asked.store, listen, socket, token, known: known() }, has_ended, say)?)
+    let is_over = AtomicBool::new(false);
+    let stop = || is_over.load(Ordering::Acquire) || has_ended();
+    thread::scope(|scope| {
+        if !asked.measured.is_empty() {
+            scope.spawn(|| keep_measured(asked, &stop, say));
+        }
+        let serving = Serving { store: asked.store, listen, socket, token, known: known() };
+        let served = serve(serving, has_ended, say);
+        is_over.store(true, Ordering::Release);
+        Ok(served?)
+    })
+}
+
+/// Measures the paths to some hosts each time that one is due.
+fn keep_measured(asked: &ServingStore<'_>, stop: &(dyn Fn() -> bool + Sync), say: &dyn Fn(&str)) {
+    let mut due = vec![Instant::now(); asked.measured.len()];
+    while !stop() {
+        for (host, due) in asked.measured.iter().zip(&mut due) {
+            if Instant::now() < *due || stop() {
+                continue;
+            }
+            *due = Instant::now() + asked.every;
+            let (host, port) = far_end(host);
+            let measuring = Measuring { host, port, is_reversed: false, budget: BUDGET };
+            match measure(asked.store, measuring, stop, &mut |_| ()) {
+                Ok(MeasuredPath { ended_by: Some(why), .. }) => {
+                    say(&format!("{host}: measured in part: {why}"))
+                }
+                Ok(MeasuredPath { cost, .. }) => {
+                    say(&format!("{host}: measured, with {} of traffic", cost.bytes))
+                }
+                Err(_) if stop() => {}
+                Err(why) => say(&format!("{host}: not measured: {}", with_reasons(&why))),
+            }
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// The host and the port of `HOST` or `HOST:PORT`; an IPv6 address with a port is in brackets.
+fn far_end(text: &str) -> (&str, u16) {
+    let bare = |host: &'_ str| !host.contains(':') || host.starts_with('[') && host.ends_with(']');
+    let with_port = text.rsplit_once(':').filter(|(host, _)| bare(host));
+    match with_port.and_then(|(host, port)| Some((host, port.parse().ok()?))) {
+        Some((host, port)) => (host.trim_matches(['[', ']']), port),
+        None => (text.trim_matches(['[', ']']), slowpath_probe::real::PORT),
+    }
 }
 
 /// A path to be measured.
@@ -320,81 +387,22 @@ pub(crate) fn own_address(to: SocketAddr) -> Result<IpAddr, PathsError> {
     Ok(own.map_err(|source| PathsError::NoRoute { to: to.ip(), source })?.ip())
 }
 
-/// What was learned from a file.
-pub struct Imported {
-    /// The file.
-    pub file: PathBuf,
-    /// Its flows.
-    pub flows: u64,
-    /// Values that they show.
-    pub values: usize,
-    /// Of these, the values that the store keeps: not those that are too old, or of which it has newer ones enough.
-    pub kept: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Learns from captures, folders of recorded events, and what `diagnose --live --raw` stored. The date of a capture is that of its packets;
-/// that of the others, when they were written.
-///
-/// # Errors
-/// If one cannot be read, or has no date: those before it are learned from. If the store cannot be used.
-pub fn import(
-    store: &Path,
-    files: &[PathBuf],
-    progress: &dyn Fn(&Path) -> Progress,
-) -> Result<Vec<Imported>, PathsError> {
-    let mut store = Store::open(store)?;
-    files.iter().map(|file| import_one(&mut store, file, &|| progress(file))).collect()
-}
-
-fn import_one(
-    store: &mut Store,
-    file: &Path,
-    progress: &dyn Fn() -> Progress,
-) -> Result<Imported, PathsError> {
-    if file.extension().is_some_and(|extension| extension == "toml") {
-        return Err(PathsError::Scenario(file.to_owned()));
-    }
-    let (flows, transfers) = match watch::replay(file)? {
-        Some(watched) => {
-            let epoch = written(file).and_then(|written| written.checked_sub(watched.lasted.as_secs()));
-            let mut transfers = Transfers::new(dated(epoch, file)?, Source::Live);
-            watched.accounts.iter().for_each(|account| transfers.add_account(account));
-            (watched.accounts.len() as u64, transfers)
+    #[test]
+    fn far_end_has_a_port_if_it_is_written() {
+        let own = slowpath_probe::real::PORT;
+        for (text, host, port) in [
+            ("data.example.org", "data.example.org", own),
+            ("data.example.org:99", "data.example.org", 99),
+            ("192.0.2.1:99", "192.0.2.1", 99),
+            ("2001:db8::1", "2001:db8::1", own),
+            ("[2001:db8::1]", "2001:db8::1", own),
+            ("[2001:db8::1]:99", "2001:db8::1", 99),
+        ] {
+            assert_eq!(far_end(text), (host, port), "{text}");
         }
-        None => of_packets(file, progress)?,
-    };
-    let now = now();
-    let mut entries = transfers.finish();
-    // A recording's clock may not be that of its folder.
-    entries.retain(|entry| entry.at <= now);
-    let (values, mut kept) = (entries.len(), 0);
-    for part in entries.chunks(MOST_AT_ONCE) {
-        kept += store.record(part, now)?;
     }
-    Ok(Imported { file: file.to_owned(), flows, values, kept })
-}
-
-fn of_packets(file: &Path, progress: &dyn Fn() -> Progress) -> Result<(u64, Transfers), PathsError> {
-    let options = input::options(None, file);
-    let (read, _, analysis) = input::analyse(file, None, progress, || Analysis::new(options))?;
-    let (epoch, source) = match &read {
-        Input::Capture(_) => {
-            let epoch = read.epoch_ns().and_then(|epoch| u64::try_from(epoch).ok());
-            (epoch.map(|epoch| epoch / 1_000_000_000), Source::Capture)
-        }
-        Input::Recording(_) => (written(file), Source::Recording),
-    };
-    let mut transfers = Transfers::new(dated(epoch, file)?, source);
-    analysis.finish_each(|flow| transfers.add(&flow));
-    Ok((read.flows(), transfers))
-}
-
-/// When a file or folder was last written, in seconds since 1970.
-fn written(file: &Path) -> Option<u64> {
-    let written = file.metadata().and_then(|about| about.modified()).ok()?;
-    Some(written.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()))
-}
-
-fn dated(epoch: Option<u64>, file: &Path) -> Result<u64, PathsError> {
-    epoch.filter(|epoch| *epoch > 0).ok_or_else(|| PathsError::NoDate(file.to_owned()))
 }

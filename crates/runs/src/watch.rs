@@ -152,6 +152,20 @@ impl Watching {
         Ok(Self { choice, source, hosts, owners, began })
     }
 
+    /// Begins to watch. If this process may not load the probe, the kernel is asked for `TCP_INFO` instead.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn start_as_possible(wanted: &Wanted<'_>) -> Result<Self, Error> {
+        match Self::start(wanted) {
+            Err(error) if error.lacks_privilege() => {
+                Self::start(&Wanted { without_probe: true, ..wanted.clone() })
+            }
+            other => other,
+        }
+    }
+
     /// Takes in what the kernel reports since the last time; to be called each [`EVERY`].
     ///
     /// # Errors

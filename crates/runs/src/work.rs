@@ -1,10 +1,10 @@
 //! The work files next to profiles: how many packets, bytes and ACKs there were.
 
+use crate::error::with_reasons;
 use slowpath_cost::Work;
 use slowpath_profile::Recorded;
 use slowpath_profile::record::Counted;
 use slowpath_profile::work::{self, WorkError, WorkRead};
-use std::error::Error;
 use std::path::{Path, PathBuf};
 
 /// Gets a line about values that were skipped.
@@ -51,16 +51,6 @@ pub fn is_whole(recorded: &Recorded, counted: Option<&Counted>, is_early: bool, 
         say(&format!("the command failed: {how}"));
     }
     failed.is_none() && !is_early && counted.is_some_and(|counted| counted.lost == 0)
-}
-
-/// An error, and what caused it.
-fn with_reasons(error: &dyn Error) -> String {
-    let (mut text, mut reason) = (error.to_string(), error.source());
-    while let Some(next) = reason {
-        text.push_str(&format!(": {next}"));
-        reason = next.source();
-    }
-    text
 }
 
 /// Reads a work file.

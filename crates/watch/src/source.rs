@@ -13,12 +13,7 @@ const RARELY: u32 = 40;
 
 /// Begins to watch, and lists what is not seen. If this process may not load the probe, the kernel is asked instead.
 pub fn start(wanted: &Wanted<'_>) -> Result<(Watching, Vec<String>), Error> {
-    let watching = match Watching::start(wanted) {
-        Err(error) if error.lacks_privilege() => {
-            Watching::start(&Wanted { without_probe: true, ..wanted.clone() })?
-        }
-        other => other?,
-    };
+    let watching = Watching::start_as_possible(wanted)?;
     let unseen = watching.unseen();
     Ok((watching, unseen))
 }

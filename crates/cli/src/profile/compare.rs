@@ -51,8 +51,7 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
         args.json,
         || &document,
         |out| {
-            head(&before, out)?;
-            head(&after, out)?;
+            [&before, &after].into_iter().try_for_each(|loaded| head(loaded, out))?;
             view::print(&document, &by_function, out)
         },
     )?;

@@ -373,6 +373,10 @@ fn served_folder_needs_the_token_that_it_prints() {
     let store = serving.place.to_string();
     let known = streams(&["--paths", &store, "file"]);
     assert_eq!(known, (0, Some(1), String::new()), "a window of 12.5 kB is enough");
+    let learned = Store::open(&hosts.here("paths.db")).expect("a store").entries(pair).expect("values");
+    let mut learned = learned.iter().filter(|entry| entry.source == Source::Live);
+    let is_rate = |entry: &Entry| matches!(entry.measure, Measure::Delivered | Measure::Available);
+    assert!(learned.any(is_rate), "what the copy showed");
     // Streams that are open before the last byte has left are counted: it takes them some time.
     let long = File::create(hosts.here("long")).expect("a file");
     long.set_len(256 << 20).expect("a length");

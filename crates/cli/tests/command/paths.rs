@@ -1,19 +1,20 @@
 //! `slowpath paths`: the store from the command line, its server under `kill -9`, and a path of the lab that is measured.
 
 use crate::captures::{Captures, transfer};
+use crate::probe::FarEnd;
 use crate::{expect_lines, handbook_example, json, outcome, run, slowpath, text};
 use serde_json::Value;
 use slowpath_paths::client::{Place, Report, ask, report};
 use slowpath_paths::entry::{Entry, Measure, Pair, Source};
 use slowpath_paths::store::{FILE, Question, Store};
 use slowpath_paths::{PORT, SOCKET};
-use std::io::{BufRead, BufReader};
-use std::net::{IpAddr, Ipv4Addr};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
@@ -179,10 +180,15 @@ pub(super) struct Serving {
 
 impl Serving {
     pub(super) fn start(folder: &Captures) -> Self {
+        Self::start_with(folder, &[])
+    }
+
+    fn start_with(folder: &Captures, more: &[&str]) -> Self {
         let socket = folder.path("socket");
         let args = ["paths", "serve", "--store", "paths.db", "--listen", "127.0.0.1:0", "--socket"];
         let mut command = slowpath(folder);
-        let mut child = command.args(args).arg(&socket).stdout(Stdio::piped()).spawn().expect("it runs");
+        command.args(args).arg(&socket).args(more).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
         let out = BufReader::new(child.stdout.take().expect("it was asked for"));
         let said: Vec<String> = out.lines().take(2).map_while(Result::ok).collect();
         assert!(said.len() == 2 && said[1].starts_with("Listening on "), "{said:?}");
@@ -214,6 +220,58 @@ fn command_asks_a_server() {
     assert_eq!(out, stored);
     let (code, _, err) = outcome(&run(&folder, &["paths", "show", "192.0.2.9", "--ask", &place]));
     assert!(code == 2 && err.contains("nothing is known of a path to 192.0.2.9"), "{err}");
+}
+
+#[test]
+fn server_measures_a_path_by_itself() {
+    let folder = Captures::new();
+    let far = FarEnd::small(&folder);
+    let serving = Serving::start_with(&folder, &["--measure", &format!("127.0.0.1:{}", far.port())]);
+    let here = IpAddr::from([127, 0, 0, 1]);
+    let question = Question { to: vec![here], ..Question::default() };
+    let until = Instant::now() + Duration::from_secs(60);
+    let measured = loop {
+        let answer = ask(&serving.place, &question, None).expect("it answers");
+        if let Some(value) = answer.and_then(|answer| answer.value(Measure::RttMin).copied()) {
+            break value;
+        }
+        assert!(Instant::now() < until, "nothing was measured");
+        thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(measured.source, Source::Probe);
+}
+
+/// One transfer on loopback while `paths import --live` watches.
+#[test]
+#[ignore = "needs root, waits"]
+fn running_transfers_are_learned_from() {
+    let folder = Captures::new();
+    let mut command = slowpath(&folder);
+    let args = "paths import --live --for 3s --every 1s --store paths.db --json";
+    let child = command.args(args.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("it runs");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut out = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+    let (mut into, _) = listener.accept().expect("a connection");
+    let began = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(move || io::copy(&mut into, &mut io::sink()).expect("all of it"));
+        let piece = [0; 65_536];
+        while began.elapsed() < Duration::from_secs(3) {
+            out.write_all(&piece).expect("it is read");
+            thread::sleep(Duration::from_millis(2));
+        }
+        drop(out);
+    });
+    let (code, text, err) = outcome(&child.wait_with_output().expect("it ends"));
+    assert_eq!(code, 0, "{err}");
+    let learned = &json(&text)["files"][0];
+    assert!(learned["file"].is_null() && learned["flows"].as_u64() >= Some(1), "{learned}");
+    let history = ["paths", "history", "127.0.0.1", "--store", "paths.db", "--json"];
+    let (_, text, _) = outcome(&run(&folder, &history));
+    for measure in ["rtt-min", "delivered"] {
+        assert!(text.contains(&format!("\"{measure}\"")) && text.contains("\"live\""), "{text}");
+    }
 }
 
 /// Kills; `SLOWPATH_KILLS=1000` overrides it.

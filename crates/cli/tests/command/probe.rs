@@ -32,12 +32,12 @@ impl FarEnd {
     }
 
     /// Uses any free port, so that other tests can run at the same time.
-    fn small(folder: &Captures) -> Self {
+    pub fn small(folder: &Captures) -> Self {
         let args = "probe --serve --listen 127.0.0.1:0 --max-rate 40Mbit/s --max-duration 2s";
         Self::start(folder, &args.split(' ').collect::<Vec<_>>())
     }
 
-    fn port(&self) -> String {
+    pub fn port(&self) -> String {
         let rest = self.says.split_once("127.0.0.1:").expect("an address").1;
         rest.chars().take_while(char::is_ascii_digit).collect()
     }

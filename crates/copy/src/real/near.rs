@@ -24,6 +24,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -243,6 +244,7 @@ impl<'a> Near<'a, '_> {
             session,
             options: Options { tuning: self.wanted.tuning, congestion },
             next: AtomicU16::new(0),
+            between: OnceLock::new(),
             is_over: AtomicBool::new(false),
             stop: self.stop,
         };
@@ -272,7 +274,8 @@ impl<'a> Near<'a, '_> {
             drop(link);
             opening.is_over.store(true, Ordering::Release);
             let copied = result?;
-            Ok(report(self.wanted, self.direction, copied, (self.began, moved_since)))
+            let between = opening.between.get().copied();
+            Ok(Report { between, ..report(self.wanted, self.direction, copied, (self.began, moved_since)) })
         })
     }
 }
@@ -334,6 +337,7 @@ fn report(
         source: wanted.source.to_string(),
         destination: wanted.destination.to_string(),
         direction,
+        between: None,
         files,
         amount: Bytes::new(total),
         moved: Bytes::new(arrived.bytes),
@@ -366,6 +370,8 @@ struct Opening<'a> {
     session: Session,
     options: Options,
     next: AtomicU16,
+    /// The addresses of this host and of the other one on the first.
+    between: OnceLock<[IpAddr; 2]>,
     is_over: AtomicBool,
     stop: Stop<'a>,
 }
@@ -414,6 +420,9 @@ impl Opening<'_> {
             match Stream::open(*to, 0, &self.session, &self.options, over).and_then(proven) {
                 Ok(stream) => {
                     self.next.store(1, Ordering::Relaxed);
+                    if let Ok(here) = stream.tcp.local_addr() {
+                        let _ = self.between.set([here.ip(), to.ip()]);
+                    }
                     return Some((stream, *to));
                 }
                 Err(error) => last = Some(error),

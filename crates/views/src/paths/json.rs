@@ -138,7 +138,7 @@ struct MeasuredValue {
     value: PathValue,
 }
 
-/// What was learned from files (schema slowpath/paths-import/1).
+/// What was learned from files, or from this host's connections (schema slowpath/paths-import/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/paths-import/1")]
 pub struct ImportDocument {
@@ -151,8 +151,8 @@ pub struct ImportDocument {
 /// What was learned from a file.
 #[derive(Serialize, JsonSchema)]
 struct ImportedFile {
-    /// The file.
-    file: String,
+    /// The file; null for this host's connections.
+    file: Option<String>,
     /// Its flows.
     flows: u64,
     /// Values that they show.
@@ -279,7 +279,7 @@ impl ImportDocument {
     /// The document of files that were learned from.
     pub fn of(imported: &[Imported]) -> Self {
         let file = |one: &Imported| ImportedFile {
-            file: one.file.display().to_string(),
+            file: one.file.as_ref().map(|file| file.display().to_string()),
             flows: one.flows,
             values: one.values,
             kept: one.kept,

@@ -182,7 +182,7 @@ pub fn measured(measured: &MeasuredPath, look: &Look, out: &mut impl Write) -> i
     look.faint_paragraph(out, "", &text)
 }
 
-/// Prints what was learned from each file.
+/// Prints what was learned from each file, or from this host's connections.
 ///
 /// # Errors
 /// The errors of `out`.
@@ -193,7 +193,9 @@ pub fn imported(imported: &[Imported], out: &mut impl Write) -> io::Result<()> {
             0 => String::new(),
             left => format!("; {left} not kept: older than 90 days, or there are newer ones enough"),
         };
-        writeln!(out, "{}: {values} from {flows}{left}", shown::line(&one.file.to_string_lossy()))?;
+        let from = one.file.as_ref().map(|file| file.to_string_lossy());
+        let from = from.as_deref().map_or("this host's connections".into(), shown::line);
+        writeln!(out, "{from}: {values} from {flows}{left}")?;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! The text of `slowpath run`: flows, waits, hosts and paths.
+//! The text of `slowpath run`: flows, waits, hosts and paths, and the diagnosis.
 
 use crate::quantity::{count, counted, share};
-use crate::terminal::Look;
-use crate::{transfers, waits};
+use crate::terminal::{self, Look};
+use crate::{Diagnosis, transfers, waits};
 use slowpath_model::Instant;
 use slowpath_model::units::duration_text;
 use slowpath_runs::simulated::Run;
@@ -11,12 +11,18 @@ use slowpath_simulator::report::HostReport;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Prints a run of `scenario` without its diagnosis.
+/// Prints a run of `scenario`, with the diagnosis if it has TCP flows.
 ///
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn print(scenario: &Scenario, run: &Run, look: &Look, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    scenario: &Scenario,
+    run: &Run,
+    diagnosis: &Diagnosis<'_>,
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let simulation = &run.simulation;
     let lasted = simulation.now().since(Instant::START).unwrap_or_default();
     writeln!(out, "{}", scenario.heading())?;
@@ -43,6 +49,10 @@ pub fn print(scenario: &Scenario, run: &Run, look: &Look, out: &mut impl Write) 
             );
             look.paragraph(out, &format!("path {}, from {}: ", path.name, scenario.host(from).name), &text)?;
         }
+    }
+    if scenario.has_tcp() {
+        writeln!(out)?;
+        terminal::diagnosis(diagnosis, look, out)?;
     }
     Ok(())
 }
