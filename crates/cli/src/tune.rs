@@ -173,8 +173,8 @@ struct Applying {
     /// Apply it in this network namespace: its name, as `ip netns` has it, or its file; needs CAP_SYS_ADMIN too
     #[arg(long, value_name = "NETNS")]
     netns: Option<String>,
-    /// Also keep sysctls over a reboot, in a file of this folder that revert removes
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "/etc/sysctl.d", require_equals = true)]
+    /// Also keep it over a reboot, in files below this folder that revert removes: sysctls in sysctl.d, the rest as a unit of systemd
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "/etc", require_equals = true)]
     #[arg(conflicts_with = "lasting", value_hint = ValueHint::DirPath)]
     persist: Option<PathBuf>,
     /// Change nothing here: try it in the lab, where this scenario runs on this machine's kernel with the old and the new values

@@ -4,12 +4,13 @@ use crate::access::Access;
 use crate::error::{Different, Error};
 use crate::journal::{Begun, Changed, Journal, Reason, Record, Timer, VERSION, Writer};
 use crate::lock::Lock;
+use crate::persist::Kept;
 use crate::plan::{Plan, Planned};
-use crate::{clock, namespace, timer, who};
+use crate::{clock, namespace, persist, timer, who};
 use slowpath_remedies::Setting;
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub struct Asked<'a> {
     pub netns: Option<&'a str>,
     /// Reverts by itself after this time, in whole seconds.
     pub lasting: Option<Duration>,
-    /// The folder of a file that keeps sysctls over a reboot: `/etc/sysctl.d`.
+    /// The folder below which files keep the changes over a reboot: `/etc`.
     pub persist: Option<&'a Path>,
     /// This program, which the timer runs as `PROGRAM tune revert ID`.
     pub program: &'a Path,
@@ -43,9 +44,9 @@ pub struct Applied {
     pub ends: Option<u64>,
     /// What reverts it by itself.
     pub timer: Option<Timer>,
-    /// The file that keeps the sysctls.
-    pub persisted: Option<PathBuf>,
-    /// With a file, the settings that it does not keep.
+    /// The files that keep them over a reboot.
+    pub persisted: Vec<PathBuf>,
+    /// If they were to be kept, the settings that are not.
     pub not_persisted: Vec<String>,
 }
 
@@ -132,8 +133,9 @@ fn differs(planned: &Planned, found: &str) -> Option<Different> {
 }
 
 fn not_persisted(asked: Asked<'_>) -> Vec<String> {
-    let others = asked.plan.changes.iter().filter(|planned| !matches!(planned.setting, Setting::Sysctl(_)));
-    asked.persist.map_or_else(Vec::new, |_| others.map(|planned| planned.setting.to_string()).collect())
+    let Some(etc) = asked.persist else { return Vec::new() };
+    let others = asked.plan.changes.iter().filter(|planned| !persist::can_keep(etc, &planned.setting));
+    others.map(|planned| planned.setting.to_string()).collect()
 }
 
 /// The beginning of a plan that is being applied.
@@ -149,7 +151,7 @@ pub(crate) struct Start {
 pub(crate) struct Work {
     pub(crate) writer: Writer,
     pub(crate) made: Vec<(Setting, Changed)>,
-    file: Option<PathBuf>,
+    files: Vec<PathBuf>,
     timer: Option<Timer>,
 }
 
@@ -174,7 +176,7 @@ impl Work {
             predicted: asked.plan.predicted(),
         };
         let (id, writer) = asked.journal.begin(begun)?;
-        Ok((Start { id, ends }, Self { writer, made: Vec::new(), file: None, timer: None }))
+        Ok((Start { id, ends }, Self { writer, made: Vec::new(), files: Vec::new(), timer: None }))
     }
 
     /// Makes all changes; an error says why one failed.
@@ -196,8 +198,8 @@ impl Work {
 
     /// Ends it with all changes made.
     pub(crate) fn keep(&mut self, asked: Asked<'_>, start: Start) -> Result<(), String> {
-        if let Some(folder) = asked.persist {
-            self.persist(folder, start.id)?;
+        if let Some(etc) = asked.persist {
+            persist::files(etc, start.id, &self.made).into_iter().try_for_each(|kept| self.persist(kept))?;
         }
         self.journal(&Record::Applied)
     }
@@ -210,7 +212,7 @@ impl Work {
             ends: start.ends,
             timer: self.timer,
             not_persisted: not_persisted(asked),
-            persisted: self.file,
+            persisted: self.files,
         }
     }
 
@@ -247,29 +249,16 @@ impl Work {
         self.journal(&record)
     }
 
-    /// Keeps the sysctls over a reboot.
-    fn persist(&mut self, folder: &Path, id: u32) -> Result<(), String> {
-        let lines: Vec<String> = self
-            .made
-            .iter()
-            .filter_map(|(setting, changed)| match setting {
-                Setting::Sysctl(name) => Some(format!("{name} = {}\n", changed.new)),
-                _ => None,
-            })
-            .collect();
-        if lines.is_empty() {
-            return Ok(());
-        }
-        let file = folder.join(format!("90-slowpath-{id}.conf"));
-        let text =
-            format!("# Written by slowpath; `slowpath tune revert {id}` removes it.\n{}", lines.concat());
-        self.journal(&Record::Persist { file: file.clone(), text: text.clone() })?;
-        let written = write_new(&file, &text);
+    /// Announces a file that keeps settings over a reboot, and writes it.
+    fn persist(&mut self, kept: Kept) -> Result<(), String> {
+        self.journal(&Record::Persist { file: kept.file.clone(), text: kept.text.clone() })?;
+        let written =
+            kept.write().map_err(|error| (error.kind(), format!("{}: {error}", kept.file.display())));
         // What exists is somebody else's.
-        if !written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
-            self.file = Some(file.clone());
+        if !written.as_ref().is_err_and(|(kind, _)| *kind == io::ErrorKind::AlreadyExists) {
+            self.files.push(kept.file);
         }
-        written.map_err(|error| format!("{}: {error}", file.display()))
+        written.map_err(|(_, why)| why)
     }
 
     /// Undoes what was made; the error says why, and what could not be undone.
@@ -284,10 +273,10 @@ impl Work {
                 left.push(format!("{setting} (was \"{}\")", changed.old));
             }
         }
-        if let Some(file) = &self.file
-            && fs::remove_file(file).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
-        {
-            left.push(file.display().to_string());
+        for file in self.files.iter().rev() {
+            if fs::remove_file(file).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+                left.push(file.display().to_string());
+            }
         }
         if let Some(timer) = &self.timer {
             timer::disarm(timer);
@@ -298,14 +287,6 @@ impl Work {
         }
         Error::Failed { why, left }
     }
-}
-
-/// Writes a file that must not exist, on disk when this returns.
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// An error with its causes, in one line.

@@ -208,9 +208,9 @@ impl Written {
         changes.into_iter()
     }
 
-    /// The file that keeps the changes over a reboot, and its text.
-    pub fn persisted(&self) -> Option<(&Path, &str)> {
-        self.records.iter().find_map(|record| match record {
+    /// The files that keep the changes over a reboot, and their texts, in the order in which they were written.
+    pub fn persisted(&self) -> impl DoubleEndedIterator<Item = (&Path, &str)> {
+        self.records.iter().filter_map(|record| match record {
             Record::Persist { file, text } => Some((file.as_path(), text.as_str())),
             _ => None,
         })

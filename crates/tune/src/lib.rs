@@ -38,6 +38,7 @@ pub mod gain;
 pub mod journal;
 mod lock;
 mod namespace;
+mod persist;
 pub mod plan;
 pub mod rehearsal;
 mod revert;

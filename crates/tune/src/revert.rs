@@ -4,18 +4,18 @@ use crate::access::Access;
 use crate::error::{Error, NotSet};
 use crate::journal::{Changed, Journal, Record, Written};
 use crate::lock::Lock;
+use crate::persist::{keeps, remove};
 use crate::{clock, namespace, timer, who};
 use slowpath_remedies::Setting;
 use std::path::PathBuf;
 use std::time::Duration;
-use std::{fs, io};
 
 /// How long a timer waits for somebody who is at it when it ends.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why there is nothing to take back of a process.
 pub(crate) const PROCESS_GONE: &str = "the process has ended, and its scheduling with it";
-const HOST_GONE: &str = "the host was restarted since: it did not last";
+pub(crate) const HOST_GONE: &str = "the host was restarted since: it did not last";
 pub(crate) const NAMESPACE_GONE: &str = "the network namespace is gone, and it with it";
 
 /// When to revert.
@@ -64,8 +64,8 @@ pub struct Reverted {
     pub id: u32,
     /// The settings, the last changed first.
     pub taken: Vec<Taken>,
-    /// The file that kept sysctls over a reboot, and why it is still there if it is.
-    pub file: Option<(PathBuf, Option<String>)>,
+    /// The files that kept settings over a reboot, and why one is still there if it is.
+    pub files: Vec<(PathBuf, Option<String>)>,
     /// Why the journal does not have it, such as a full disk.
     pub unwritten: Option<String>,
 }
@@ -83,13 +83,13 @@ impl Reverted {
         self.left().is_empty()
     }
 
-    /// The settings, and the file, that are not back.
+    /// The settings that are not back, and the files that are still there.
     pub(crate) fn left(&self) -> Vec<String> {
         let settings = self.taken.iter().filter(|taken| taken.fate.is_left());
-        let file = self.file.iter().filter(|(_, kept)| kept.is_some());
+        let files = self.files.iter().filter(|(_, kept)| kept.is_some());
         settings
             .map(|taken| taken.change.setting.clone())
-            .chain(file.map(|(file, _)| file.display().to_string()))
+            .chain(files.map(|(file, _)| file.display().to_string()))
             .collect()
     }
 }
@@ -160,14 +160,13 @@ pub(crate) fn revert_locked(
 ) -> Result<Reverted, Error> {
     let begun = &written.begun;
     let is_rebooted = who::boot()? != begun.boot;
-    let is_persisted =
-        |change: &Changed| written.persisted().is_some() && change.setting.starts_with("sysctl ");
+    let is_persisted = |change: &Changed| written.persisted().any(|(file, _)| keeps(file, &change.setting));
     let has_lost_namespace =
         begun.netns.as_deref().is_some_and(|name| namespace::inode_of(name) != Some(begun.netns_inode));
     let is_of_namespace = |change: &Changed| {
         change.setting.parse::<Setting>().map_or(true, |setting| setting.is_of_namespace())
     };
-    // Of a boot, nothing but what a file keeps is left; a process or an interrupt outlives a namespace.
+    // Of a boot, nothing but what files keep is left; a process or an interrupt outlives a namespace.
     let gone = |change: &Changed| {
         if is_rebooted {
             (!is_persisted(change)).then_some(HOST_GONE)
@@ -191,7 +190,9 @@ pub(crate) fn revert_locked(
         done.err()
     };
     let mut unwritten = note(&Record::Reverting { at, uid: who::user()?.0 });
-    let file = written.persisted().map(|(file, text)| (file.to_owned(), remove(file, text).err()));
+    // A link before the file to which it leads.
+    let files =
+        written.persisted().rev().map(|(file, text)| (file.to_owned(), remove(file, text).err())).collect();
     let changes: Vec<&Changed> = written.changes().rev().collect();
     let netns = begun.netns.as_deref().filter(|_| !is_rebooted && !has_lost_namespace);
     let fates = namespace::inside(netns, || {
@@ -199,7 +200,7 @@ pub(crate) fn revert_locked(
         changes.iter().map(fate).collect::<Vec<_>>()
     })?;
     let taken = changes.into_iter().zip(fates).map(|(change, fate)| Taken { change: change.clone(), fate });
-    let mut reverted = Reverted { id: written.id, taken: taken.collect(), file, unwritten: None };
+    let mut reverted = Reverted { id: written.id, taken: taken.collect(), files, unwritten: None };
     let left = reverted.left();
     unwritten = unwritten.or(note(&Record::Reverted { at, left }));
     reverted.unwritten = unwritten;
@@ -237,17 +238,6 @@ fn restore(access: &Access<'_>, change: &Changed) -> Fate {
             Err(NotSet::Refused { source, .. }) => failed(source.to_string()),
             Err(error) => failed(format!("it {error}")),
         },
-    }
-}
-
-/// Removes the file that keeps sysctls over a reboot, unless somebody changed it.
-fn remove(file: &std::path::Path, text: &str) -> Result<(), String> {
-    match fs::read_to_string(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error.to_string()),
-        // A kill may have left its beginning.
-        Ok(found) if text.starts_with(&found) => fs::remove_file(file).map_err(|error| error.to_string()),
-        Ok(_) => Err("it was edited since: left alone".to_owned()),
     }
 }
 

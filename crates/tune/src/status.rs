@@ -3,7 +3,8 @@
 use crate::access::Access;
 use crate::error::Error;
 use crate::journal::{Changed, Journal, Written};
-use crate::revert::{NAMESPACE_GONE, PROCESS_GONE};
+use crate::persist::keeps;
+use crate::revert::{HOST_GONE, NAMESPACE_GONE, PROCESS_GONE};
 use crate::{lock, namespace, timer, who};
 use slowpath_remedies::Setting;
 
@@ -91,7 +92,9 @@ fn entry(journal: &Journal, written: Written, holder: Option<&String>, boot: &st
         begun.netns.as_deref().is_some_and(|name| namespace::inode_of(name) != Some(begun.netns_inode));
     let goes_with_namespace =
         |change: &Changed| change.setting.parse::<Setting>().is_ok_and(|setting| setting.is_of_namespace());
-    let is_gone = is_rebooted || has_lost_namespace && written.changes().all(goes_with_namespace);
+    let is_kept = |change: &Changed| written.persisted().any(|(file, _)| keeps(file, &change.setting));
+    let is_gone = is_rebooted && !written.changes().any(is_kept)
+        || has_lost_namespace && written.changes().all(goes_with_namespace);
     let state = match holder {
         _ if written.reverted().is_some() => State::Reverted,
         _ if written.undone().is_some() => State::Undone,
@@ -107,6 +110,8 @@ fn entry(journal: &Journal, written: Written, holder: Option<&String>, boot: &st
     let look = || {
         let is_here = begun.netns.is_some() || namespace::inode().is_ok_and(|here| here == begun.netns_inode);
         let look = |change: &Changed| match goes_with_namespace(change) {
+            _ if is_rebooted && is_kept(change) => look(change),
+            _ if is_rebooted => Force::Gone(HOST_GONE),
             true if has_lost_namespace => Force::Gone(NAMESPACE_GONE),
             true if !is_here => unknown("it is in another network namespace"),
             _ => look(change),

@@ -38,6 +38,7 @@ mod sweep_out;
 mod tune;
 mod tune_connections;
 mod tune_lab;
+mod tune_persist;
 mod tune_plan;
 mod tune_predict;
 mod tune_verify;

@@ -51,7 +51,7 @@ const SET: &str = "sysctl -qw net.ipv4.tcp_rmem='4096 131072 1048576' net.ipv4.t
                    tc qdisc replace dev lo root handle 5: tbf rate 1mbit burst 10k limit 100k";
 
 /// Sets those that a file does not keep.
-const SET_BACK: &str = "ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536 gso_max_segs 2 && ethtool -K eth0 tso off && \
+pub(super) const SET_BACK: &str = "ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536 gso_max_segs 2 && ethtool -K eth0 tso off && \
                         ip route replace 10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.1 window 20000 && \
                         ip route del 10.77.0.9/32 && tc qdisc replace dev eth0 root pfifo limit 8 && \
                         cd /sys/class/net/eth0/queues && echo 2 >tx-1/xps_cpus && echo 0 >rx-0/rps_cpus && \
@@ -64,7 +64,7 @@ const SHOW: &str = "sysctl net.ipv4.tcp_rmem net.ipv4.tcp_sack net.ipv4.tcp_retr
                     grep . /sys/class/net/eth0/queues/*/[rx]ps_*";
 
 pub(super) struct Host {
-    made: Namespaces,
+    pub(super) made: Namespaces,
     pub(super) folder: Captures,
     pub(super) netns: String,
     /// A process with threads, which waits.
@@ -147,7 +147,7 @@ impl Host {
     }
 
     /// Gives all threads of the process the wrong values.
-    fn schedule(&self) {
+    pub(super) fn schedule(&self) {
         let pid = self.process.id();
         self.shell(&format!(
             "renice -n 5 -p $(ls /proc/{pid}/task) >&2 && chrt -a -b -p 0 {pid} && taskset -a -c -p 0-1 {pid}"
@@ -460,51 +460,6 @@ fn two_at_once_are_refused_with_who_is_at_it() {
     drop(holder.stdin.take());
     holder.wait().expect("it ends");
     host.applied();
-}
-
-#[test]
-#[ignore = "needs root, waits"]
-fn persisted_sysctls_are_in_a_file_until_reverted() {
-    let host = Host::new();
-    fs::create_dir(host.folder.path("sysctl.d")).expect("a folder");
-    let inside = |args: &[&str]| {
-        let mut command =
-            host.made.command(Place::Sender, slowpath(&host.folder).get_program().to_str().expect("a path"));
-        command.current_dir(host.folder.path("")).args(args).args(["--journal", "journal"]);
-        outcome(&command.output().expect("it runs"))
-    };
-    let (code, out, err) = inside(&["tune", "apply", "plan.toml", "--persist=sysctl.d"]);
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(
-        flat(&out).contains("These do not last over a reboot: link eth0 txqueuelen, link eth0 mtu"),
-        "{out}"
-    );
-    let file = host.folder.path("sysctl.d").join("90-slowpath-1.conf");
-    let kept = fs::read_to_string(&file).expect("the file");
-    assert!(kept.contains("\nnet.ipv4.tcp_rmem = 4096 131072 33554432\nnet.ipv4.tcp_sack = 1\n"), "{kept}");
-    // The plan has no name for its namespace: elsewhere it is refused.
-    let (code, _, err) = host.run(&["revert"]);
-    assert!(code == 2 && err.contains("was applied in another network namespace"), "{err}");
-    // After a boot the file has set the sysctls again.
-    let journal = host.folder.path("journal").join("0001.jsonl");
-    let records = fs::read_to_string(&journal).expect("the journal");
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot");
-    fs::write(&journal, records.replace(boot.trim(), "another")).expect("it is there");
-    let (code, out, _) = inside(&["tune", "revert"]);
-    assert!(out.contains("tcp_sack: 0 again") && out.contains("mtu: the host was restarted since"), "{out}");
-    host.shell(SET_BACK);
-    host.schedule();
-    assert!(code == 0 && out.contains("90-slowpath-1.conf: removed") && !file.exists(), "{out}");
-    // A file that is edited is somebody else's.
-    assert_eq!(inside(&["tune", "apply", "plan.toml", "--persist=sysctl.d"]).0, 0);
-    let file = host.folder.path("sysctl.d").join("90-slowpath-2.conf");
-    fs::write(&file, "net.ipv4.tcp_sack = 1\n").expect("it is there");
-    let (code, out, _) = inside(&["tune", "revert", "--json"]);
-    let document = json(&out);
-    assert_eq!((code, document["whole"].as_bool()), (1, Some(false)), "{out}");
-    assert_eq!(document["persisted_left"], "it was edited since: left alone");
-    let (code, _, err) = host.run(&["apply", "plan.toml", "--persist=sysctl.d", "--netns", &host.netns]);
-    assert!(code == 2 && err.contains("--persist is for the host"), "{err}");
 }
 
 #[test]

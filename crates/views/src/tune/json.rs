@@ -7,6 +7,7 @@ use serde::Serialize;
 use slowpath_sockops::Running;
 use slowpath_tune::journal::{Changed, Measured, Timer};
 use slowpath_tune::{Applied, Entry, Error, Fate, Force, Reverted, State};
+use std::path::PathBuf;
 
 /// What was applied (schema slowpath/tune-apply/1).
 #[derive(Serialize, JsonSchema)]
@@ -22,9 +23,9 @@ pub struct ApplyDocument {
     ends: Option<u64>,
     /// What reverts it by itself; null if nothing does.
     timer: Option<Watch>,
-    /// The file that keeps the sysctls over a reboot; null without one.
-    persisted: Option<String>,
-    /// The settings that this file does not keep.
+    /// The files that keep them over a reboot.
+    persisted: Vec<String>,
+    /// If they were to be kept, the settings that are not.
     not_persisted: Vec<String>,
 }
 
@@ -131,8 +132,8 @@ struct PlanStatus {
     netns_inode: u64,
     /// The id of the boot.
     boot: String,
-    /// The file that keeps the sysctls over a reboot; null without one.
-    persisted: Option<String>,
+    /// The files that keep it over a reboot.
+    persisted: Vec<String>,
     /// What was predicted of it; null for a plan without predictions.
     predicted: Option<Predicted>,
     /// What was measured of it; null if it was not verified, or not kept.
@@ -174,15 +175,28 @@ pub struct RevertDocument {
     whole: bool,
     /// The settings, the last changed first.
     settings: Vec<Taken>,
-    /// The file that kept the sysctls over a reboot; null without one.
-    persisted: Option<String>,
-    /// Why that file is still there; null if it is not.
-    persisted_left: Option<String>,
+    /// The files that kept them over a reboot.
+    persisted: Vec<PersistedFile>,
     /// Why the journal does not have the revert; null if it has it.
     unwritten: Option<String>,
 }
 
 /// A setting that was taken back.
+/// A file that kept settings over a reboot.
+#[derive(Serialize, JsonSchema)]
+struct PersistedFile {
+    /// The file.
+    file: String,
+    /// Why it is still there; null if it is not.
+    left: Option<String>,
+}
+
+impl PersistedFile {
+    fn of((file, left): &(PathBuf, Option<String>)) -> Self {
+        Self { file: file.display().to_string(), left: left.clone() }
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Taken {
     /// The setting, as in the plan.
@@ -222,7 +236,7 @@ impl ApplyDocument {
             changes: applied.changes.iter().map(Change::of).collect(),
             ends: applied.ends,
             timer: applied.timer.as_ref().map(Watch::of),
-            persisted: applied.persisted.as_ref().map(|file| file.display().to_string()),
+            persisted: applied.persisted.iter().map(|file| file.display().to_string()).collect(),
             not_persisted: applied.not_persisted.clone(),
         }
     }
@@ -304,7 +318,7 @@ impl PlanStatus {
             netns: begun.netns,
             netns_inode: begun.netns_inode,
             boot: begun.boot,
-            persisted: written.persisted().map(|(file, _)| file.display().to_string()),
+            persisted: written.persisted().map(|(file, _)| file.display().to_string()).collect(),
             predicted: predicted.map(Predicted::of),
             measured: measured.map(MeasuredGain::of),
             prediction_error: measured.and_then(|one| error(predicted, one.measure, &one.gain)),
@@ -335,8 +349,7 @@ impl RevertDocument {
             id: reverted.id,
             whole: reverted.is_whole(),
             settings: reverted.taken.iter().map(Taken::of).collect(),
-            persisted: reverted.file.as_ref().map(|(file, _)| file.display().to_string()),
-            persisted_left: reverted.file.as_ref().and_then(|(_, kept)| kept.clone()),
+            persisted: reverted.files.iter().map(PersistedFile::of).collect(),
             unwritten: reverted.unwritten.clone(),
         }
     }

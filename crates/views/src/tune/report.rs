@@ -2,7 +2,7 @@
 
 use super::gain::gained;
 use super::predicted::{held_against, said_of};
-use super::text::{change_line, goal, tuned_line, who};
+use super::text::{change_line, goal, kept_by, tuned_line, who};
 use crate::quantity::counted;
 use slowpath_model::shown;
 use slowpath_sockops::Running;
@@ -63,8 +63,8 @@ fn print_plan(entry: &Entry, out: &mut impl Write) -> io::Result<()> {
         Some(_) => writeln!(out, "- Reverts by itself: no longer, what would do so is gone")?,
         None => writeln!(out, "- Reverts by itself: no")?,
     }
-    if let Some((file, _)) = written.persisted() {
-        writeln!(out, "- After a reboot: kept by {}", code(&file.display().to_string()))?;
+    if let Some(files) = kept_by(written.persisted().map(|(file, _)| file)) {
+        writeln!(out, "- After a reboot: kept by {}", code(&files))?;
     }
     let said = begun.predicted.as_ref();
     match (said, written.measured()) {

@@ -10,6 +10,7 @@ use slowpath_sockops::Running;
 use slowpath_tune::journal::{Begun, Changed, Timer};
 use slowpath_tune::{Applied, Entry, Error, Fate, Force, Reverted, State, utc_text};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Plans that are reverted or undone; further ones are counted.
 const MOST_CLOSED: usize = 5;
@@ -41,8 +42,8 @@ pub(super) fn in_force(applied: &Applied, look: &Look, out: &mut impl Write) -> 
     if let (Some(ends), Some(timer)) = (applied.ends, &applied.timer) {
         look.paragraph(out, "", &ending(ends, timer))?;
     }
-    if let Some(file) = &applied.persisted {
-        look.paragraph(out, "", &format!("{} keeps the sysctls over a reboot.", file.display()))?;
+    if let Some(files) = kept_by(applied.persisted.iter().map(PathBuf::as_path)) {
+        look.paragraph(out, "", &format!("Kept over a reboot by {files}."))?;
     }
     if !applied.not_persisted.is_empty() {
         look.paragraph(
@@ -52,6 +53,12 @@ pub(super) fn in_force(applied: &Applied, look: &Look, out: &mut impl Write) -> 
         )?;
     }
     writeln!(out, "To take it back: slowpath tune revert {}", applied.id)
+}
+
+/// The files that keep settings over a reboot; `None` if there are none.
+pub(super) fn kept_by<'a>(files: impl Iterator<Item = &'a Path>) -> Option<String> {
+    let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+    (!files.is_empty()).then(|| files.join(", "))
 }
 
 fn ending(ends: u64, timer: &Timer) -> String {
@@ -95,10 +102,8 @@ pub(super) fn fates(reverted: &Reverted, look: &Look, out: &mut impl Write) -> i
         };
         writeln!(out, "  {}", shown::line(&text))?;
     }
-    match &reverted.file {
-        Some((file, None)) => writeln!(out, "  {}: removed", file.display())?,
-        Some((file, Some(why))) => writeln!(out, "  {}: {why}", file.display())?,
-        None => {}
+    for (file, left) in &reverted.files {
+        writeln!(out, "  {}: {}", file.display(), left.as_deref().unwrap_or("removed"))?;
     }
     if let Some(why) = &reverted.unwritten {
         look.paragraph(out, "", &format!("The journal does not have this revert: {why}."))?;
@@ -228,8 +233,8 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
         };
         look.paragraph(out, "  ", &text)?;
     }
-    if let Some((file, _)) = written.persisted() {
-        writeln!(out, "  {} keeps the sysctls over a reboot", file.display())?;
+    if let Some(files) = kept_by(written.persisted().map(|(file, _)| file)) {
+        look.paragraph(out, "  ", &format!("Kept over a reboot by {files}"))?;
     }
     print_gain(entry, look, out)?;
     for (changed, force) in &entry.changes {

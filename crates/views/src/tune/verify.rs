@@ -52,9 +52,9 @@ pub struct VerifyDocument {
     ends: Option<u64>,
     /// What reverts it by itself; null if nothing does.
     timer: Option<Watch>,
-    /// The file that keeps the sysctls over a reboot; null without one.
-    persisted: Option<String>,
-    /// The settings that this file does not keep.
+    /// The files that keep them over a reboot.
+    persisted: Vec<String>,
+    /// If they were to be kept, the settings that are not.
     not_persisted: Vec<String>,
     /// What became of the settings that were taken back; empty if the plan is in force.
     taken_back: Vec<Taken>,
@@ -108,7 +108,9 @@ impl VerifyDocument {
             changes: kept.map_or_else(Vec::new, |kept| kept.changes.iter().map(Change::of).collect()),
             ends: kept.and_then(|kept| kept.ends),
             timer: kept.and_then(|kept| kept.timer.as_ref()).map(Watch::of),
-            persisted: kept.and_then(|kept| kept.persisted.as_ref()).map(|file| file.display().to_string()),
+            persisted: kept.map_or_else(Vec::new, |kept| {
+                kept.persisted.iter().map(|file| file.display().to_string()).collect()
+            }),
             not_persisted: kept.map_or_else(Vec::new, |kept| kept.not_persisted.clone()),
             taken_back: taken_back.map_or_else(Vec::new, |back| back.taken.iter().map(Taken::of).collect()),
         }
