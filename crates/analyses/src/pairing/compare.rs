@@ -159,7 +159,7 @@ impl Compared<'_, '_> {
     fn was_missed(&self, index: u32, place: i64, progress: &Progress) -> bool {
         let lane = self.lane;
         let record = lane.near.record(index);
-        let end = lane.mss.map_or(record.end(), |mss| record.end().min(place + mss));
+        let end = lane.size(record).map_or(record.end(), |mss| record.end().min(place + mss));
         let Some(acknowledged) = progress.reached(end + lane.shift) else { return false };
         let seen = lane.far.covering(place + lane.shift).map(|far| lane.far.record(far).at()).min();
         if seen.is_some_and(|seen| seen <= acknowledged) {

@@ -10,6 +10,7 @@
 use super::clock::Transit;
 use super::lane::{Side, Trust};
 use super::record::Record;
+use super::sizes::Sizes;
 use crate::copies::SAME_ACK_WITHIN;
 use crate::outstanding::SAME_FRAME_WITHIN;
 
@@ -26,7 +27,7 @@ pub(super) struct Lane<'a> {
     /// By how much an acknowledgment number in `far` exceeds that in `near`.
     pub ack_shift: i64,
     /// Payload of a full packet, if known.
-    pub mss: Option<i64>,
+    pub sizes: Option<Sizes>,
     pub trust: Trust,
 }
 
@@ -123,12 +124,17 @@ impl Lane<'_> {
         const MOST_EACH: u64 = 400;
         let most = MOST_EACH * self.near.records.len() as u64;
         let packets: u64 = self.near.records.iter().map(|record| u64::from(self.packets(record))).sum();
-        if packets > most { Self { mss: None, ..self } } else { self }
+        if packets > most { Self { sizes: None, ..self } } else { self }
+    }
+
+    /// The payload of a full packet when `record` of near passed.
+    pub fn size(&self, record: &Record) -> Option<i64> {
+        self.sizes.as_ref().map(|sizes| sizes.at(record.at()))
     }
 
     /// How many packets on the wire a record stands for.
     pub fn packets(&self, record: &Record) -> u32 {
-        match self.mss {
+        match self.size(record) {
             Some(mss) if record.is_data() && record.len() > mss => {
                 u32::try_from((record.len() + mss - 1) / mss).unwrap_or(u32::MAX)
             }
@@ -136,20 +142,21 @@ impl Lane<'_> {
         }
     }
 
-    /// How many packets carry `bytes`.
+    /// How many packets carry `bytes`, as far as full packets have the length that they had at first.
     fn packets_of(&self, bytes: i64) -> u32 {
-        self.mss.map_or(1, |mss| u32::try_from(((bytes + mss - 1) / mss).max(1)).unwrap_or(1))
+        let mss = self.sizes.as_ref().map(Sizes::first);
+        mss.map_or(1, |mss| u32::try_from(((bytes + mss - 1) / mss).max(1)).unwrap_or(1))
     }
 
     /// Which packet of `record` carries the byte at `place`.
     pub fn packet_at(&self, record: &Record, place: i64) -> u32 {
-        let number = self.mss.map_or(0, |mss| (place - record.seq()) / mss);
+        let number = self.size(record).map_or(0, |mss| (place - record.seq()) / mss);
         u32::try_from(number).unwrap_or(0).min(self.packets(record) - 1)
     }
 
     /// Where packet `number` of `record` starts.
     pub fn packet_start(&self, record: &Record, number: u32) -> i64 {
-        record.seq() + self.mss.unwrap_or(0) * i64::from(number)
+        record.seq() + self.size(record).unwrap_or(0) * i64::from(number)
     }
 
     /// Whether both recordings kept what lies at `place` in near.

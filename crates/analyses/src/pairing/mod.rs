@@ -18,6 +18,7 @@ mod lane;
 mod matching;
 mod record;
 pub mod report;
+mod sizes;
 pub mod verdict;
 
 #[cfg(test)]
@@ -34,6 +35,7 @@ use crate::pairing::lane::{Glance, Side, glance};
 use crate::pairing::matching::{Lane, Matching};
 use crate::pairing::record::Record;
 use crate::pairing::report::Rewritten;
+use crate::pairing::sizes::Sizes;
 use slowpath_model::{End, FlowId};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -146,7 +148,11 @@ impl<'a> Half<'a> {
             } else {
                 (second, first, -shift, -ack_shift)
             };
-            let lane = Lane { near, far, shift, ack_shift, mss, trust: glance.trust }.within_bounds();
+            let sizes = mss.map(|mss| match glance.trust.id {
+                true => Sizes::follow(mss, &near, &far, shift),
+                false => Sizes::always(mss),
+            });
+            let lane = Lane { near, far, shift, ack_shift, sizes, trust: glance.trust }.within_bounds();
             let matching = lane.matched();
             (lane, Some(matching))
         };

@@ -102,6 +102,27 @@ fn lost_ack_duplicate_and_reordered_packet_are_counted() {
     assert_eq!(answered.lost_data, 0);
 }
 
+/// Six super-packets of 1,200 bytes: the path's MTU has become smaller, and each is cut into two packets of 600 bytes. One is lost.
+#[test]
+fn super_packets_are_cut_as_the_path_has_them_by_then() {
+    let (mut near, mut far) = (SHAKE_NEAR.to_owned(), SHAKE_FAR.to_owned());
+    for nth in 0..6 {
+        let (seq, id) = (1 + nth * 1_200, 3 + nth * 2);
+        let fields = "ack 1 win 1000 <TS val 121 ecr 900>";
+        near += &format!("\n{}.1 > . {seq}:{}(1200) {fields} // id {id}", nth + 1, seq + 1_200);
+        for half in 0..2 {
+            let (from, id) = (seq + half * 600, id + half);
+            if (nth, half) != (4, 1) {
+                far += &format!("\n{}.11 > . {from}:{}(600) {fields} // id {id}", nth + 1, from + 600);
+            }
+        }
+    }
+    let pairing = paired(&near, &far);
+    let [sent, _] = &pairing.flows[0].directions;
+    assert_eq!((sent.lost.count, sent.missed_near.count, sent.missed_far.count), (1, 0, 0));
+    assert_eq!(sent.lost.instants, at(&[5.1]));
+}
+
 #[test]
 fn packets_missed_by_one_capture_are_not_lost() {
     let pairing = paired(
