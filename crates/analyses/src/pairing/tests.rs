@@ -102,13 +102,16 @@ fn lost_ack_duplicate_and_reordered_packet_are_counted() {
     assert_eq!(answered.lost_data, 0);
 }
 
-/// Six super-packets of 1,200 bytes: the path's MTU has become smaller, and each is cut into two packets of 600 bytes. One is lost.
+/// A full packet, and six super-packets of 1,200 bytes: the path's MTU has become smaller, and each is cut into two packets of 600
+/// bytes. One is lost.
 #[test]
 fn super_packets_are_cut_as_the_path_has_them_by_then() {
     let (mut near, mut far) = (SHAKE_NEAR.to_owned(), SHAKE_FAR.to_owned());
+    let fields = "ack 1 win 1000 <TS val 121 ecr 900>";
+    near += &format!("\n0.021 > . 1:1001(1000) {fields} // id 3");
+    far += &format!("\n0.031 > . 1:1001(1000) {fields} // id 3");
     for nth in 0..6 {
-        let (seq, id) = (1 + nth * 1_200, 3 + nth * 2);
-        let fields = "ack 1 win 1000 <TS val 121 ecr 900>";
+        let (seq, id) = (1001 + nth * 1_200, 4 + nth * 2);
         near += &format!("\n{}.1 > . {seq}:{}(1200) {fields} // id {id}", nth + 1, seq + 1_200);
         for half in 0..2 {
             let (from, id) = (seq + half * 600, id + half);
