@@ -255,25 +255,25 @@ fn judge(name: &str, server: Server, family: Family) {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn vsftpd() {
     judge("vsftpd", Server::Vsftpd, Family::V4);
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn vsftpd_over_ipv6() {
     judge("vsftpd_over_ipv6", Server::Vsftpd, Family::V6);
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn pure_ftpd() {
     judge("pure_ftpd", Server::PureFtpd, Family::V4);
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn proftpd() {
     judge("proftpd", Server::Proftpd, Family::V4);
 }

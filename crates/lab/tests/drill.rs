@@ -21,7 +21,7 @@ const VALIDATED: (u32, u32) = (6, 18);
 /// How often a script is tried at most.
 const RUNS: u32 = 10;
 /// Scripts run at the same time: each sleeps nearly all of its time, in a namespace of its own.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 8;
 /// How long to wait before another try, after the first few: a busy machine is late for a second or more at a time.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How late a CPU may have been in a run that counts: less than the tolerance of a script.

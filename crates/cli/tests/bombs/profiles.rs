@@ -41,12 +41,7 @@ pub const BOMBS: &[Bomb] = &[
         "the most that slowpath reads of them",
     ),
     bomb("perf.data, gzip", ARGS, packed_perf, "the most that slowpath reads of them"),
-    bomb(
-        "perf.data: packed samples of one stack",
-        ARGS,
-        |to| records(to, sample),
-        "the most that slowpath reads of them",
-    ),
+    bomb("perf.data: packed samples of one stack", ARGS, samples, "the most that slowpath reads of them"),
     bomb("perf.data: packed new stacks", ARGS, |to| records(to, stack), ""),
     bomb("perf.data: packed names of files", ARGS, |to| records(to, names), ""),
     bomb("perf.data: packed names of threads", ARGS, |to| records(to, threads), ""),
@@ -172,18 +167,33 @@ fn packed_perf(folder: &Path) {
 
 /// A recording with as many compressed records as fit into a megabyte.
 fn records(folder: &Path, record: fn(&mut Recording, u64)) {
+    let mut number = 0;
+    compressed(folder, |plain| {
+        plain.records.clear();
+        while plain.records.len() < 1 << 20 {
+            record(plain, number);
+            number += 1;
+        }
+    });
+}
+
+/// Each megabyte is the first one once more: to make a gigabyte of small records takes a quarter of a minute.
+fn samples(folder: &Path) {
+    compressed(folder, |plain| {
+        while plain.records.len() < 1 << 20 {
+            plain.sample(30, 7, 1, &[USER, 0x5000_0010]);
+        }
+    });
+}
+
+/// A recording with the records that are filled in again and again, compressed.
+fn compressed(folder: &Path, mut fill: impl FnMut(&mut Recording)) {
     let mut recording = sound();
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 6).expect("memory");
     let mut plain = Recording::new(Order::Little);
-    let mut number = 0;
     let mut unpacked = 0;
     while encoder.get_ref().len() < PACKED && unpacked < 1 << 30 {
-        plain.records.clear();
-        while plain.records.len() < 1 << 20 {
-            record(&mut plain, number);
-            number += 1;
-        }
-        // Compressing is slow, so repetitive data is compressed once and repeated.
+        fill(&mut plain);
         unpacked += plain.records.len() as u64;
         encoder.write_all(&plain.records).expect("memory");
     }
@@ -192,10 +202,6 @@ fn records(folder: &Path, record: fn(&mut Recording, u64)) {
         recording.record(81, 0, piece);
     }
     write(folder, &recording.file());
-}
-
-fn sample(recording: &mut Recording, _: u64) {
-    recording.sample(30, 7, 1, &[USER, 0x5000_0010]);
 }
 
 fn stack(recording: &mut Recording, number: u64) {

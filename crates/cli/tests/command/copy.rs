@@ -229,7 +229,7 @@ fn file_too_large_for_the_far_host_is_an_error_and_what_arrived_is_kept() {
 
 /// A file system of 8 MiB, in a mount namespace of its own.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn full_disk_is_known_before_anything_moves() {
     let hosts = Hosts::new();
     hosts.write("file", 20_000_000);
@@ -391,7 +391,7 @@ fn served_folder_needs_the_token_that_it_prints() {
 
 /// OpenSSH's client and server, each in a network namespace: the far end listens where ssh has reached it.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn copy_over_openssh_between_two_hosts() {
     let hosts = Hosts::new();
     let bytes = hosts.write("file", 8_000_000);

@@ -67,7 +67,7 @@ fn programs_replace_the_flows_of_a_scenario() {
 
 /// The programs' output is printed, and so are the names in the scenario.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn output_of_programs_is_escaped() {
     let hostile = quoted(HOSTILE);
     let folder =
@@ -91,7 +91,7 @@ fn output_of_programs_is_escaped() {
 
 /// Background processes, also in a session of their own, end with the run.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn programs_end_with_the_scenario() {
     let folder = folder(&PATH.replace("20 s", "1 s"));
     let client = "trap '' TERM; setsid sleep 600 & sleep 600 & echo begun; wait";

@@ -477,7 +477,7 @@ fn plot_arguments_are_checked_before_any_run() {
 
 /// Runs on the kernel differ each time, so equal output comes from the stored ones.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn lab_runs_are_stored() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO.replace("100 ms", "1 s").as_bytes());
