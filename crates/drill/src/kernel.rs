@@ -13,6 +13,9 @@ pub trait Kernel {
     /// The current time.
     fn now(&mut self) -> Instant;
 
+    /// Starts the run's time: the first event is next. The settings before it may have taken time.
+    fn begin(&mut self);
+
     /// Lets time pass until something happens, at most until `until`.
     ///
     /// # Errors

@@ -44,6 +44,13 @@ pub enum When {
     Outside,
 }
 
+impl When {
+    /// Whether it counts from the script's start.
+    pub const fn is_absolute(self) -> bool {
+        matches!(self, Self::At(_) | Self::Between(..))
+    }
+}
+
 /// The action of an event.
 #[derive(Clone, Debug)]
 pub enum Action {

@@ -33,6 +33,8 @@ declare! {
         tcp_dsack: bool = switch "net.ipv4.tcp_dsack", [true];
         tcp_ecn: u8 = value "net.ipv4.tcp_ecn", [0, Linux4_18 => 2];
         tcp_ecn_fallback: bool = switch "net.ipv4.tcp_ecn_fallback", [true];
+        tcp_ecn_option: u8 = value "net.ipv4.tcp_ecn_option", [2];
+        tcp_ecn_option_beacon: u8 = value "net.ipv4.tcp_ecn_option_beacon", [3];
         tcp_fastopen: u32 = value "net.ipv4.tcp_fastopen", [0, Linux4_18 => 1];
         tcp_fastopen_blackhole_timeout: Duration = time "net.ipv4.tcp_fastopen_blackhole_timeout_sec" in SECOND, [
             Duration::ZERO, Linux4_18 => Duration::from_secs(3600), Linux5_14 => Duration::ZERO,

@@ -4,9 +4,10 @@ use crate::choice::Subject;
 use crate::declare::Part;
 use slowpath_tcp::choices::{
     BbrVersion, BufferArithmetic, BufferMemory, BurstModeration, Choices, CongestionControl, FirstWindow,
-    ForwardAlloc, ForwardRto, Hystart, InitialWindow, LeastReceiveBuffer, LossDetection, MetricsCache,
-    PartialUndo, Pingpong, Prequeue, PriorThreshold, Pruning, ReceiveTuning, Reneging, RoundTrips, SackWalk,
-    SendTuning, TimestampClock, WindowGrowth, WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
+    ForwardAlloc, ForwardRto, Hystart, InitialWindow, LeastReceiveBuffer, LossDetection, LossTimerFloor,
+    MetricsCache, PartialUndo, Pingpong, Prequeue, PriorThreshold, Pruning, ReceiveTuning, Reneging,
+    RoundTrips, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease, WindowReduction,
+    WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::{Clock, TimerWheel};
 use std::time::Duration;
@@ -176,6 +177,13 @@ declare! {
             meaning: "whether tail loss probes are sent",
             source: "net/ipv4/tcp_output.c: tcp_schedule_loss_probe (RFC 8985), since 3.10",
             kernels: [false, Linux4_18 => true],
+        };
+        loss_timer_floor: LossTimerFloor = {
+            name: "loss-timer-floor", subject: Subject::Sender,
+            values: { "two-ticks" => TwoTicks, "two-milliseconds" => TwoMilliseconds },
+            meaning: "what a tail loss probe and RACK's reordering timer wait in addition",
+            source: "include/net/tcp.h: TCP_TIMEOUT_MIN until 6.5, TCP_TIMEOUT_MIN_US since 6.6",
+            kernels: [LossTimerFloor::TwoTicks, Linux6_6 => LossTimerFloor::TwoMilliseconds],
         };
         burst_moderation: BurstModeration = {
             name: "burst-moderation", subject: Subject::Sender,
@@ -435,6 +443,12 @@ declare! {
             meaning: "whether an unexpected RST, SYN or ACK triggers a challenge ACK",
             source: "net/ipv4/tcp_input.c: tcp_send_challenge_ack, since 3.6 (RFC 5961)",
             kernels: [false, Linux4_18 => true],
+        };
+        handshake_challenges: bool = {
+            name: "handshake-challenges", subject: Subject::Receiver,
+            meaning: "whether a RST in the window of a handshake, not at its start, triggers a challenge ACK instead of ending it",
+            source: "net/ipv4/tcp_input.c: tcp_reqsk_send_challenge_ack, in 7.2 and in 6.18.44 (RFC 9293)",
+            kernels: [false, Linux6_18 => true],
         };
         data_beyond_window: bool = {
             name: "data-beyond-window", subject: Subject::Receiver,

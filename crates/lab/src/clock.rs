@@ -51,19 +51,16 @@ pub fn ticks_per_second() -> u32 {
 /// Waits for the middle between the kernel's next tick and the one after it, and returns that instant of
 /// [`monotonic_ns`]. Work that starts there and keeps to whole milliseconds stays away from the edges of ticks, where
 /// the kernel's timers would fire a tick earlier or later by chance.
+///
+/// The coarse clock moves with a tick, but to the time when the tick was due: on a virtual machine that can be
+/// milliseconds ago. While a CPU is idle, it moves by several ticks at once.
 pub fn start_between_ticks() -> u64 {
     let coarse = || read(libc::CLOCK_MONOTONIC_COARSE);
-    // Two edges give the length of a tick. The coarse clock moves at ticks only, and not at all while there is none.
-    let edge = |from: u64| loop {
-        let now = coarse();
-        if now != from {
-            return now;
-        }
+    let before = coarse();
+    while coarse() == before {
         std::hint::spin_loop();
-    };
-    let first = edge(coarse());
-    let second = edge(first);
-    let middle = second + (second - first) / 2;
+    }
+    let middle = monotonic_ns() + u64::from(slowpath_live::tick_ns()) / 2;
     while monotonic_ns() < middle {
         std::hint::spin_loop();
     }

@@ -398,6 +398,15 @@ pub enum CongestionControl {
     Westwood,
 }
 
+/// What is added to the time after which a loss is probed or detected, for ACKs that are a little late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossTimerFloor {
+    /// Two ticks (`TCP_TIMEOUT_MIN`).
+    TwoTicks,
+    /// 2 ms (`TCP_TIMEOUT_MIN_US`).
+    TwoMilliseconds,
+}
+
 /// The version of `bbr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BbrVersion {
@@ -461,6 +470,8 @@ pub struct Choices {
     pub forward_rto: ForwardRto,
     /// Whether the tail of a flight is probed before the timeout (RFC 8985, section 7).
     pub tail_loss_probe: bool,
+    /// What is added to the time of a tail loss probe and of RACK's reordering timer.
+    pub loss_timer_floor: LossTimerFloor,
     /// Segments before the first ACK.
     pub initial_window: InitialWindow,
     /// The RTO before the first RTT measurement (`TCP_TIMEOUT_INIT`): 1 s by RFC 6298, 3 s by RFC 1122.
@@ -550,6 +561,9 @@ pub struct Choices {
     /// Whether RSTs, SYNs and ACKs that may be forged are answered with a challenge ACK (RFC 5961). Without it, any RST
     /// or SYN in the window ends the connection.
     pub challenges: bool,
+    /// Whether a RST in the window of a handshake, but not at its start, is answered with a challenge ACK (RFC 9293,
+    /// section 3.10.7.4). Without it, such a RST ends the handshake.
+    pub handshake_challenges: bool,
     /// Whether a segment that extends beyond the window is accepted whole (`tcp_sequence`).
     pub data_beyond_window: bool,
     /// What cwnd growth counts.

@@ -31,6 +31,8 @@ pub struct Packet {
     pub ecn: Ecn,
     /// AE, CWR and ECE are a counter (RFC 9768).
     pub accurate_ecn: bool,
+    /// The byte counters of Accurate ECN.
+    pub ecn_bytes: Option<EcnBytes>,
     /// The timestamps option.
     pub timestamps: Option<Timestamps>,
     /// Options that only some segments have.
@@ -110,6 +112,43 @@ impl Cookie {
     }
 }
 
+/// The option of Accurate ECN: up to three counters of payload bytes that arrived with an ECN field, of 24 bits each
+/// (RFC 9768, section 3.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcnBytes {
+    counters: [[u8; 3]; 3],
+    count: u8,
+    /// The first counter is that of ECT(1), and the third that of ECT(0) (`TCPOPT_ACCECN1`); otherwise they are
+    /// exchanged. CE is between them.
+    pub ect1_first: bool,
+}
+
+impl EcnBytes {
+    /// An option with these counters, of which the upper eight bits are left out; `None` if there are more than three.
+    pub fn new(ect1_first: bool, counters: &[u32]) -> Option<Self> {
+        let mut bytes = [[0; 3]; 3];
+        for (place, counter) in bytes.get_mut(..counters.len())?.iter_mut().zip(counters) {
+            let [_, high, middle, low] = counter.to_be_bytes();
+            *place = [high, middle, low];
+        }
+        Some(Self { counters: bytes, count: u8::try_from(counters.len()).ok()?, ect1_first })
+    }
+
+    /// The counters, in the order of the option.
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.counters[..usize::from(self.count)]
+            .iter()
+            .map(|&[high, middle, low]| u32::from_be_bytes([0, high, middle, low]))
+    }
+
+    /// Bytes on the wire of an option with `count` counters. Of its last bytes, `shared` at most take the place of
+    /// another option's padding (`tcp_options_fit_accecn`).
+    pub(crate) const fn padded(count: u32, shared: u32) -> u32 {
+        let len = 2 + 3 * count;
+        if len % 4 > shared { len.next_multiple_of(4) } else { len - len % 4 }
+    }
+}
+
 /// A range of sequence numbers, with an exclusive end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
@@ -146,6 +185,16 @@ impl Sack {
         })
     }
 
+    /// The first `count` blocks of a packet that acknowledges `ack`.
+    #[must_use]
+    pub(crate) fn first(&self, ack: StreamOffset, count: u32) -> Self {
+        let mut first = Self::default();
+        for block in self.blocks(ack).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+            first.push(ack, block);
+        }
+        first
+    }
+
     /// How many blocks there are.
     pub const fn len(&self) -> usize {
         self.count as usize
@@ -170,6 +219,7 @@ impl Packet {
             flags,
             ecn: Ecn::NotEct,
             accurate_ecn: false,
+            ecn_bytes: None,
             timestamps: None,
             options: TcpOptions::None,
         }
@@ -229,17 +279,27 @@ impl Packet {
     /// Bytes of TCP options on the wire, padded as Linux pads them (`tcp_options_write`, 6.18).
     pub fn option_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        match self.options {
-            TcpOptions::None => timestamps,
-            TcpOptions::Sack(sack) => timestamps + 4 + 8 * u32::from(sack.count),
-            TcpOptions::Syn(syn) => timestamps + syn.bytes(self.timestamps.is_some()),
-        }
+        let (others, shared) = match self.options {
+            TcpOptions::None => (0, 0),
+            TcpOptions::Sack(sack) => (4 + 8 * u32::from(sack.count), 2),
+            TcpOptions::Syn(syn) => {
+                let stamped = self.timestamps.is_some();
+                (syn.bytes(stamped), syn.shared_padding(stamped))
+            }
+        };
+        let counted = self.ecn_bytes.map_or(0, |bytes| EcnBytes::padded(u32::from(bytes.count), shared));
+        timestamps + others + counted
     }
 }
 
 impl SynOptions {
+    /// Bytes of padding whose place the option of Accurate ECN can take (`tcp_synack_options_combine_saving`).
+    pub(crate) const fn shared_padding(self, timestamps: bool) -> u32 {
+        if self.sack_permitted && !timestamps { 2 } else { self.window_scale.is_some() as u32 }
+    }
+
     /// Bytes on the wire. SACK-permitted takes the place of the timestamps' padding, if there are timestamps.
-    fn bytes(self, timestamps: bool) -> u32 {
+    pub(crate) fn bytes(self, timestamps: bool) -> u32 {
         let word = |present: bool| if present { 4 } else { 0 };
         let fast_open = self.fast_open.map_or(0, |cookie| cookie.option_len().next_multiple_of(4));
         word(self.mss.is_some())
@@ -256,7 +316,7 @@ mod tests {
     /// It is copied into and out of every queue of a simulated path.
     #[test]
     fn packet_stays_small() {
-        assert_eq!(size_of::<Packet>(), 88);
+        assert_eq!(size_of::<Packet>(), 96);
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Sysctls {
     pub tcp_dsack: bool,
     pub tcp_ecn: u8,
     pub tcp_ecn_fallback: bool,
+    pub tcp_ecn_option: u8,
+    pub tcp_ecn_option_beacon: u8,
     pub tcp_fastopen: u32,
     pub tcp_fastopen_blackhole_timeout: Duration,
     pub tcp_moderate_rcvbuf: bool,

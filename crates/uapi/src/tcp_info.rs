@@ -10,10 +10,12 @@ pub mod filled_by {
     pub const LINUX_6_2: usize = 240;
     /// Up to `tcpi_total_rto_time`.
     pub const LINUX_6_7: usize = 248;
+    /// Up to `tcpi_received_ce_bytes`. Two fields of Accurate ECN follow, which differ between releases.
+    pub const LINUX_6_18: usize = 276;
 }
 
 /// The bytes of the whole struct.
-const LENGTH: usize = filled_by::LINUX_6_7;
+const LENGTH: usize = filled_by::LINUX_6_18;
 
 /// A field of at least a byte: its kernel name, offset, and length.
 type Field = (&'static str, usize, usize);
@@ -119,6 +121,13 @@ layout! {
     total_rto: u16 = 240 "tcpi_total_rto",
     total_rto_recoveries: u16 = 242 "tcpi_total_rto_recoveries",
     total_rto_time: u32 = 244 "tcpi_total_rto_time",
+    received_ce: u32 = 248 "tcpi_received_ce",
+    delivered_e1_bytes: u32 = 252 "tcpi_delivered_e1_bytes",
+    delivered_e0_bytes: u32 = 256 "tcpi_delivered_e0_bytes",
+    delivered_ce_bytes: u32 = 260 "tcpi_delivered_ce_bytes",
+    received_e1_bytes: u32 = 264 "tcpi_received_e1_bytes",
+    received_e0_bytes: u32 = 268 "tcpi_received_e0_bytes",
+    received_ce_bytes: u32 = 272 "tcpi_received_ce_bytes",
 }
 
 impl TcpInfo {

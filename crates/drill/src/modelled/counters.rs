@@ -56,8 +56,14 @@ impl Modelled {
         });
         let held = connected.chain(listeners.clone().flat_map(Listener::children));
         for listener in listeners {
-            let icmp = u64::from(listener.counters().icmp_out_of_window);
-            *counters.entry("TcpExtOutOfWindowIcmps".to_owned()).or_insert(0) += icmp;
+            let own = listener.counters();
+            let of_handshakes = [
+                ("TcpExtOutOfWindowIcmps", own.icmp_out_of_window),
+                ("TcpExtTCPChallengeACK", own.challenge_acks),
+            ];
+            for (name, count) in of_handshakes {
+                *counters.entry(name.to_owned()).or_insert(0) += u64::from(count);
+            }
         }
         let orphans = self.orphans.iter().map(|(_, connection)| connection);
         for connection in held.chain(orphans) {

@@ -42,6 +42,9 @@ use std::time::Duration;
 const START_IN_TICK: i64 = 2;
 /// The first local port of active opens (`ip_local_port_range`).
 const FIRST_LOCAL_PORT: u16 = 32_768;
+/// How long a call takes that does not block. The real ones take tens of microseconds, so that what a script sends after
+/// several calls has a longer RTT than what a timer sends.
+const CALL_TIME: Duration = Duration::from_micros(1);
 /// The maximum steps in one wait: a model that does not settle is wrong, and must not hang its caller.
 const MOST_STEPS: u32 = 1_000_000;
 
@@ -91,8 +94,7 @@ impl Modelled {
     /// A kernel with this profile, on the network that a script describes.
     pub fn new(profile: KernelProfile, config: &Config) -> Self {
         let settings = Arc::new(settings(&profile, config));
-        let tick = 1_000_000_000 / i64::from(profile.hz().max(1));
-        let offset = Duration::from_nanos((1_000 * tick + tick / START_IN_TICK).unsigned_abs());
+        let offset = start_after(&profile, 1_000);
         Self {
             profile,
             settings,
@@ -422,9 +424,22 @@ fn unreachable(message: &Icmp, v6: bool) -> Option<Unreachable> {
     })
 }
 
+/// The middle of the tick with this number.
+fn start_after(profile: &KernelProfile, ticks: i64) -> Duration {
+    let tick = 1_000_000_000 / i64::from(profile.hz().max(1));
+    Duration::from_nanos((ticks * tick + tick / START_IN_TICK).unsigned_abs())
+}
+
 impl Kernel for Modelled {
     fn now(&mut self) -> Instant {
         self.script_time(self.now)
+    }
+
+    fn begin(&mut self) {
+        let ticks = self.profile.tcp.clock.jiffies(self.now).0;
+        let middle = |ticks| Instant::START + start_after(&self.profile, ticks);
+        self.now = if middle(ticks) < self.now { middle(ticks + 1) } else { middle(ticks) };
+        self.offset = self.now.since(Instant::START).unwrap_or_default();
     }
 
     fn wait(&mut self, until: Instant) -> Result<Happening, KernelError> {
@@ -456,7 +471,10 @@ impl Kernel for Modelled {
         let returned = self.attempt(&mut waiting);
         self.flush();
         Ok(match returned {
-            Some(returned) => Progress::Returned(returned),
+            Some(returned) => {
+                self.now = self.now + CALL_TIME;
+                Progress::Returned(returned)
+            }
             None => {
                 waiting.wakeups = self.wakeups_of_writer(&waiting.call);
                 self.blocked = Some(waiting);

@@ -5,7 +5,7 @@ use super::sockets::Ports;
 use crate::packet::{Body, Datagram, Segment, TcpOption};
 use crate::wire;
 use slowpath_model::{Ecn, Flags, StreamOffset};
-use slowpath_tcp::packet::{Block, Cookie, Packet, Sack, SynOptions, TcpOptions};
+use slowpath_tcp::packet::{Block, Cookie, EcnBytes, Packet, Sack, SynOptions, TcpOptions};
 
 /// The initial sequence number of every local end. Not 0, so that an unmapped number is noticed.
 const LOCAL_ISN: u32 = 0x4000_0000;
@@ -47,6 +47,7 @@ impl Numbers {
         packet.urgent = segment.urgent;
         packet.ecn = Ecn::from_bits(class);
         packet.timestamps = segment.timestamps();
+        packet.ecn_bytes = model_counters(segment);
         packet.options = self.model_options(segment, packet.ack);
         self.received = self.received.max(packet.end());
         packet
@@ -125,16 +126,23 @@ impl Numbers {
         match packet.options {
             TcpOptions::Syn(syn) => {
                 options.extend(syn.mss.map(TcpOption::Mss));
+                let with_timestamps = timestamps.is_some();
                 match (timestamps, syn.sack_permitted) {
                     (Some(timestamps), true) => options.extend([TcpOption::SackPermitted, timestamps]),
                     (Some(timestamps), false) => options.extend([TcpOption::Nop, TcpOption::Nop, timestamps]),
-                    (None, true) => {
-                        options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted])
-                    }
-                    (None, false) => {}
+                    (None, _) => {}
+                }
+                let sack_alone = syn.sack_permitted && !with_timestamps;
+                let room = if sack_alone { 2 } else { usize::from(syn.window_scale.is_some()) };
+                let taken = put_counters(&mut options, packet.ecn_bytes, room);
+                if sack_alone {
+                    options.extend(std::iter::repeat_n(TcpOption::Nop, 2 - taken));
+                    options.push(TcpOption::SackPermitted);
                 }
                 if let Some(shift) = syn.window_scale {
-                    options.extend([TcpOption::Nop, TcpOption::WindowScale(shift)]);
+                    let padding = if sack_alone { 1 } else { 1 - taken };
+                    options.extend(std::iter::repeat_n(TcpOption::Nop, padding));
+                    options.push(TcpOption::WindowScale(shift));
                 }
                 if let Some(cookie) = syn.fast_open {
                     let bytes = cookie.as_slice().to_vec();
@@ -154,15 +162,40 @@ impl Numbers {
                     options.extend([TcpOption::Nop, TcpOption::Nop, timestamps]);
                 }
                 let sack = packet.sack();
+                let room = if sack.is_empty() { 0 } else { 2 };
+                let taken = put_counters(&mut options, packet.ecn_bytes, room);
                 if !sack.is_empty() {
                     let edge = |offset| number(offset, self.remote_isn);
                     let blocks = sack.blocks(packet.ack).map(|block| (edge(block.start), edge(block.end)));
-                    options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Sack(blocks.collect())]);
+                    options.extend(std::iter::repeat_n(TcpOption::Nop, 2 - taken));
+                    options.push(TcpOption::Sack(blocks.collect()));
                 }
             }
         }
         options
     }
+}
+
+/// Adds the option of Accurate ECN, padded to whole words. Its last bytes take the place of the next option's padding if
+/// that is as long (`room`); returns how many bytes of that they take.
+fn put_counters(options: &mut Vec<TcpOption>, bytes: Option<EcnBytes>, room: usize) -> usize {
+    let Some(bytes) = bytes else { return 0 };
+    let counters: Vec<u32> = bytes.counters().collect();
+    let beyond = (2 + 3 * counters.len()) % 4;
+    options.push(TcpOption::AccEcn { ect1_first: bytes.ect1_first, counters });
+    if beyond > 0 && beyond <= room {
+        return beyond;
+    }
+    options.extend(std::iter::repeat_n(TcpOption::Nop, (4 - beyond) % 4));
+    0
+}
+
+/// The byte counters of a segment.
+fn model_counters(segment: &Segment) -> Option<EcnBytes> {
+    segment.options.iter().find_map(|option| match option {
+        TcpOption::AccEcn { ect1_first, counters } => EcnBytes::new(*ect1_first, counters),
+        _ => None,
+    })
 }
 
 /// The RST for a segment without a connection (RFC 9293, section 3.10.7.1).

@@ -33,7 +33,7 @@ fn failure_reports_expected_actual_and_tolerance() {
     assert_eq!((failure.line, failure.file.as_str()), (10, "t.pkt"));
     let shown = failure.to_string();
     for part in
-        ["not sent in time", "+.5 > . 1:1(0) ack 11", "at 0.700000 s", "at 0.200000 s", "tolerance 0.0625"]
+        ["not sent in time", "+.5 > . 1:1(0) ack 11", "at 0.700004 s", "at 0.200004 s", "tolerance 0.0625"]
     {
         assert!(shown.contains(part), "{shown}");
     }
@@ -47,4 +47,34 @@ fn unexpected_packet_is_a_note() {
     let report = run(&script, &mut Modelled::new(profile, &script.config), &|_| None);
     assert!(report.passed());
     assert!(report.notes[0].text.contains("one packet was sent"), "{:?}", report.notes);
+}
+
+#[test]
+fn settings_before_the_first_event_take_no_time_of_the_run() {
+    let text = format!("`sleep 0.7`\n{HANDSHAKE}+.1 write(4, ..., 10) = 10\n.2 > P. 1:11(10) ack 1\n");
+    assert_eq!(outcome(&text), Outcome::Passed);
+}
+
+#[test]
+fn stated_time_after_a_relative_one_may_be_over_within_the_tolerance() {
+    let late = |time: &str| format!("{HANDSHAKE}+0 write(4, ..., 10) = 10\n{time} write(4, ..., 10) = 10\n");
+    assert_eq!(outcome(&late(".097")), Outcome::Passed);
+    let Outcome::Failed(failure) = outcome(&late(".05")) else { panic!("it passed") };
+    assert!(failure.to_string().contains("could not happen in time"), "{failure}");
+    // Two stated times in the wrong order are a mistake in the script.
+    let Outcome::Failed(failure) =
+        outcome("0 socket(..., SOCK_STREAM, 0) = 3\n.2 close(3) = 0\n.1 close(3) = 0\n")
+    else {
+        panic!("it passed")
+    };
+    assert!(failure.to_string().contains("before the one above"), "{failure}");
+}
+
+#[test]
+fn calls_take_a_little_time() {
+    let calls = "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n".repeat(10);
+    let text = format!(
+        "{HANDSHAKE}+0 write(4, ..., 10) = 10\n+0 > P. 1:11(10) ack 1\n{calls}+.01 < . 1:1(0) ack 11 win 257\n+0 %{{ assert 10010 <= tcpi_min_rtt < 10020, tcpi_min_rtt }}%\n"
+    );
+    assert_eq!(outcome(&text), Outcome::Passed);
 }

@@ -79,6 +79,8 @@ struct Blocked {
 struct Last {
     /// Its time in the script.
     at: Instant,
+    /// Whether the script states that time, instead of one since another event.
+    absolute: bool,
     /// Whether it was an injected packet: later times are relative to its time, not to now.
     injected: bool,
 }
@@ -125,6 +127,9 @@ impl Runner<'_> {
             let Action::Shell(command) = &event.action else { return Ok(()) };
             return self.shell(command, event.place.line);
         }
+        if self.last.is_none() {
+            self.kernel.begin();
+        }
         let due = self.due(event);
         self.check_order(event, &due)?;
         match &event.action {
@@ -143,7 +148,11 @@ impl Runner<'_> {
                 self.code(event, code)?;
             }
         }
-        self.last = Some(Last { at: due.from, injected: matches!(event.action, Action::Inject(_)) });
+        self.last = Some(Last {
+            at: due.from,
+            absolute: event.when.is_absolute(),
+            injected: matches!(event.action, Action::Inject(_)),
+        });
         Ok(())
     }
 
@@ -157,10 +166,11 @@ impl Runner<'_> {
         Due::of(event.when, base)
     }
 
+    /// Two stated times must be in order. A stated time after a relative one may be over already, and is compared like
+    /// any other (packetdrill: `get_next_event`).
     fn check_order(&self, event: &Event, due: &Due) -> Step {
-        let absolute = matches!(event.when, When::At(_) | When::Between(..));
         match self.last {
-            Some(last) if absolute && due.from < last.at => Err(self
+            Some(last) if last.absolute && event.when.is_absolute() && due.from < last.at => Err(self
                 .failure(event, "this event is before the one above it")
                 .between(format!("not before {}", seconds(last.at)), seconds(due.from))),
             _ => Ok(()),

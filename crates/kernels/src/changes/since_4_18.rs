@@ -263,6 +263,14 @@ pub(super) const CHANGES: &[Change] = &[
         "with SO_RCVBUF, the window stays at the first share, although another is measured",
     ),
     Change::linux(
+        "loss-timer-floor",
+        Linux6_6,
+        "6.6",
+        "",
+        "net/ipv4/tcp_recovery.c: tcp_rack_mark_lost; net/ipv4/tcp_output.c: tcp_schedule_loss_probe",
+        "with 250 ticks a second, two ticks delayed each probe and each loss behind a reordering by 6 ms more than meant",
+    ),
+    Change::linux(
         "scheduler",
         Linux6_6,
         "6.6",
@@ -414,6 +422,14 @@ pub(super) const CHANGES: &[Change] = &[
         "",
         "include/net/tcp_ecn.h: tcp_ecn_rcv_synack",
         "each CE mark is counted and reported (RFC 9768), though tcp_ecn does not ask for it yet",
+    ),
+    Change::linux(
+        "handshake-challenges",
+        Linux6_18,
+        "6.18.44",
+        "",
+        "net/ipv4/tcp_minisocks.c: tcp_check_req",
+        "a forged RST had only to hit the window of a handshake to end it (RFC 9293); that of the release still has",
     ),
     Change::configuration(
         "hz",

@@ -151,7 +151,7 @@ impl Caller {
                     let result = returned(libc::recvmsg(fd, &raw mut header, flags) as i64);
                     let bytes: Vec<u8> = control.iter().flat_map(|word| word.to_le_bytes()).collect();
                     let filled = bytes.get(..header.msg_controllen).unwrap_or(&[]);
-                    let control = messages::decode(filled, self.start);
+                    let control = messages::decode(filled, &self.start);
                     with(result, Output::Message { flags: header.msg_flags, control })
                 }
             }

@@ -32,7 +32,7 @@ pub fn encode(messages: &[ControlMessage]) -> Vec<u8> {
 }
 
 /// Control messages that the kernel returned.
-pub fn decode(bytes: &[u8], start: Start) -> Vec<ControlMessage> {
+pub fn decode(bytes: &[u8], start: &Start) -> Vec<ControlMessage> {
     let mut messages = Vec::new();
     let mut rest = bytes;
     while let Some(header) = rest.get(..HEADER) {
@@ -44,12 +44,12 @@ pub fn decode(bytes: &[u8], start: Start) -> Vec<ControlMessage> {
     messages
 }
 
-fn message(level: i32, kind: i32, data: &[u8], start: Start) -> ControlMessage {
+fn message(level: i32, kind: i32, data: &[u8], start: &Start) -> ControlMessage {
     let is_error = (level == libc::SOL_IP && kind == libc::IP_RECVERR)
         || (level == libc::SOL_IPV6 && kind == libc::IPV6_RECVERR);
     if level == libc::SOL_SOCKET && kind == SCM_TIMESTAMPING && data.len() >= 16 {
         let micros = (word(data, 0) as i64) * 1_000_000 + (word(data, 8) as i64) / 1000;
-        return ControlMessage::Stamp { micros: if micros == 0 { 0 } else { micros - start.realtime_us } };
+        return ControlMessage::Stamp { micros: if micros == 0 { 0 } else { start.micros_since(micros) } };
     }
     if level == libc::SOL_SOCKET && kind == SCM_TIMESTAMPING_OPT_STATS {
         return ControlMessage::Statistics(statistics(data));
@@ -102,12 +102,12 @@ mod tests {
 
     #[test]
     fn control_messages_round_trip() {
-        let start = Start { monotonic_ns: 0, realtime_us: 0 };
+        let start = Start::default();
         let messages = vec![
             ControlMessage::Integer { level: 6, kind: 36, value: -7 },
             ControlMessage::Other { level: 1, kind: 99, data: vec![1, 2, 3] },
         ];
-        assert_eq!(decode(&encode(&messages), start), messages);
-        assert_eq!(decode(&[1; 20], start), []);
+        assert_eq!(decode(&encode(&messages), &start), messages);
+        assert_eq!(decode(&[1; 20], &start), []);
     }
 }

@@ -25,6 +25,7 @@ use slowpath_drill::{
 use slowpath_model::Instant;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use addresses::Network;
@@ -78,26 +79,57 @@ fn run_inside(script: &Script, files: &files::Requests) -> Result<ScriptReport, 
     let device = Device::create(&network, script.config.mtu)?;
     settings::pin()?;
     clock::make_thread_punctual(PRIORITY);
-    let start_ns = clock::start_between_ticks();
-    let start = Start { monotonic_ns: start_ns, realtime_us: (clock::realtime_ns() / 1000) as i64 };
+    let start = Start::default();
     let congestion = Congestion::default();
     let ports = (script.config.bind_port, script.config.connect_port);
-    let worker = Worker::start(Caller::new(network.clone(), start, ports, congestion.clone()), start)?;
+    let worker =
+        Worker::start(Caller::new(network.clone(), start.clone(), ports, congestion.clone()), start.clone())?;
     let mut kernel = Live { network, device, worker, start, congestion, buffer: vec![0; LONGEST_PACKET] };
     Ok(slowpath_drill::run(script, &mut kernel, &|path| files.ask(path)))
 }
 
-/// When a script began, by the relevant clocks.
+/// When a script began, for both of its threads.
+#[derive(Clone, Debug)]
+pub(crate) struct Start(Arc<Mutex<StartTimes>>);
+
+/// The start by the clocks that events and the kernel's stamps are compared with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
+struct StartTimes {
     monotonic_ns: u64,
     realtime_us: i64,
 }
 
+impl StartTimes {
+    fn at(monotonic_ns: u64) -> Self {
+        Self { monotonic_ns, realtime_us: (clock::realtime_ns() / 1000) as i64 }
+    }
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(StartTimes::at(clock::monotonic_ns()))))
+    }
+}
+
 impl Start {
-    fn now(self) -> Instant {
-        let since = clock::monotonic_ns().saturating_sub(self.monotonic_ns);
+    fn times(&self) -> StartTimes {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts here, between two ticks.
+    fn restart(&self) {
+        let times = StartTimes::at(clock::start_between_ticks());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = times;
+    }
+
+    fn now(&self) -> Instant {
+        let since = clock::monotonic_ns().saturating_sub(self.times().monotonic_ns);
         Instant::from_nanos(i64::try_from(since).unwrap_or(i64::MAX))
+    }
+
+    /// A time of the kernel's stamps, in microseconds since the start.
+    pub(crate) fn micros_since(&self, realtime_us: i64) -> i64 {
+        realtime_us - self.times().realtime_us
     }
 }
 
@@ -146,6 +178,10 @@ impl Live {
 impl Kernel for Live {
     fn now(&mut self) -> Instant {
         self.start.now()
+    }
+
+    fn begin(&mut self) {
+        self.start.restart();
     }
 
     fn wait(&mut self, until: Instant) -> Result<Happening, KernelError> {

@@ -9,8 +9,10 @@ use crate::wire::{Frame, FrameKind};
 use slowpath_model::{End, Flags};
 use slowpath_scenario::HostId;
 use slowpath_tcp::Packet;
-use slowpath_tcp::packet::{SynOptions, TcpOptions};
-use slowpath_wire::options::{FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE, put};
+use slowpath_tcp::packet::{EcnBytes, SynOptions, TcpOptions};
+use slowpath_wire::options::{
+    ACCECN0, ACCECN1, FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE, put,
+};
 use slowpath_wire::{checksum, ip, pcap, pcapng, tcp, udp};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -178,6 +180,19 @@ fn on_wire(connection: u32, from: End, offset: i64) -> u32 {
     start.wrapping_add(offset as u32)
 }
 
+/// The option of Accurate ECN, padded. Its last bytes take the place of the next option's padding if that is as long;
+/// returns how many bytes of that.
+fn put_ecn_bytes(options: &mut Vec<u8>, bytes: &EcnBytes, padding: usize) -> usize {
+    let kind = if bytes.ect1_first { ACCECN1 } else { ACCECN0 };
+    put(options, kind, bytes.counters().flat_map(|counter| counter.to_be_bytes().into_iter().skip(1)));
+    let beyond = options.len() % 4;
+    if beyond > 0 && beyond <= padding {
+        return beyond;
+    }
+    options.resize(options.len().next_multiple_of(4), NOP);
+    0
+}
+
 /// TCP's options, padded and ordered as in Linux (`tcp_options_write`, 6.18).
 fn write_options(packet: &Packet, from: End, connection: u32, options: &mut Vec<u8>) {
     options.clear();
@@ -186,20 +201,28 @@ fn write_options(packet: &Packet, from: End, connection: u32, options: &mut Vec<
     if let Some(mss) = mss {
         put(options, MSS, mss.to_be_bytes());
     }
-    match (packet.timestamps.is_some(), sack_permitted) {
-        (true, true) => put(options, SACK_PERMITTED, []),
-        (true, false) => options.extend([NOP, NOP]),
-        (false, true) => {
-            options.extend([NOP, NOP]);
-            put(options, SACK_PERMITTED, []);
-        }
-        (false, false) => {}
+    match (packet.timestamps, sack_permitted) {
+        (Some(_), true) => put(options, SACK_PERMITTED, []),
+        (Some(_), false) => options.extend([NOP, NOP]),
+        (None, _) => {}
     }
     if let Some(stamps) = packet.timestamps {
         put(options, TIMESTAMPS, [stamps.val, stamps.ecr].into_iter().flat_map(u32::to_be_bytes));
     }
+    let sack_alone = sack_permitted && packet.timestamps.is_none();
+    let padding = match packet.options {
+        TcpOptions::Sack(_) => 2,
+        TcpOptions::Syn(_) if sack_alone => 2,
+        TcpOptions::Syn(_) => usize::from(window_scale.is_some()),
+        TcpOptions::None => 0,
+    };
+    let taken = packet.ecn_bytes.map_or(0, |bytes| put_ecn_bytes(options, &bytes, padding));
+    if sack_alone {
+        options.resize(options.len() + 2 - taken, NOP);
+        put(options, SACK_PERMITTED, []);
+    }
     if let Some(scale) = window_scale {
-        options.push(NOP);
+        options.resize(options.len() + 1 - if sack_alone { 0 } else { taken }, NOP);
         put(options, WINDOW_SCALE, [scale]);
     }
     if let Some(cookie) = fast_open {
@@ -207,8 +230,54 @@ fn write_options(packet: &Packet, from: End, connection: u32, options: &mut Vec<
         options.resize(options.len().next_multiple_of(4), NOP);
     }
     if let TcpOptions::Sack(sack) = packet.options {
-        options.extend([NOP, NOP]);
+        options.resize(options.len() + 2 - taken, NOP);
         let edges = sack.blocks(packet.ack).flat_map(|block| [block.start, block.end]);
         put(options, SACK, edges.flat_map(|edge| on_wire(connection, !from, edge.0).to_be_bytes()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::{StreamOffset, Timestamps};
+    use slowpath_tcp::packet::{Block, Sack};
+    use slowpath_wire::options::first;
+
+    /// What a packet counts as is what is written of it, whichever options share their padding.
+    #[test]
+    fn written_options_are_as_long_as_counted() {
+        let mut sack = Sack::default();
+        assert!(sack.push(StreamOffset(1), Block { start: StreamOffset(11), end: StreamOffset(21) }));
+        let syn = |window_scale, sack_permitted| {
+            TcpOptions::Syn(SynOptions { mss: Some(1460), window_scale, sack_permitted, fast_open: None })
+        };
+        let others = [
+            TcpOptions::None,
+            TcpOptions::Sack(sack),
+            syn(None, false),
+            syn(None, true),
+            syn(Some(7), false),
+            syn(Some(7), true),
+        ];
+        for options in others {
+            for timestamps in [None, Some(Timestamps { val: 1, ecr: 2 })] {
+                for counters in [None, Some(0), Some(1), Some(2), Some(3)] {
+                    let ecn_bytes =
+                        counters.and_then(|count| EcnBytes::new(true, &[1, 0x0102_0304, 1][..count]));
+                    let plain = Packet::new(Flags::ACK, StreamOffset(1), 0);
+                    let packet = Packet { options, timestamps, ecn_bytes, ..plain };
+                    let mut written = Vec::new();
+                    write_options(&packet, End::A, 0, &mut written);
+                    let counted = usize::try_from(packet.option_bytes()).unwrap();
+                    assert_eq!(written.len(), counted, "{packet:?}: {written:?}");
+                    let (mut found, mut rest) = (None, &written[..]);
+                    while let Some(option) = first(rest).expect("valid options") {
+                        found = found.or((option.kind == ACCECN1).then_some(option.data.len()));
+                        rest = option.rest;
+                    }
+                    assert_eq!(found, counters.map(|count| 3 * count), "{written:?}");
+                }
+            }
+        }
     }
 }

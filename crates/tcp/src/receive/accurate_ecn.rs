@@ -3,9 +3,11 @@
 //!
 //! Linux 6.18 has it, but `tcp_ecn` takes no value that would ask for it (`tcp_ecn_mode_max` is 2). A client of 6.18
 //! that asked for classic ECN uses it nevertheless if the SYN-ACK has an ACE field of a server that does
-//! (`tcp_ecn_rcv_synack`). Not modelled: the option with byte counters, which 6.18 sends after it has seen the peer's.
+//! (`tcp_ecn_rcv_synack`).
 
 use super::ecn_field::{COUNT_MASK, EcnMode, ace, arrived_as, reflected, with_ace};
+use super::ecn_option::LargeAck;
+use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::packet::Packet;
 use crate::send::acking::{AckFlags, Acking};
@@ -50,7 +52,7 @@ impl Connection {
         let answer = ace(syn_ack.flags);
         self.negotiated.ecn = match (self.asked_ecn(), answer) {
             (EcnMode::Off, _) | (_, 0b000 | 0b111) => EcnMode::Off,
-            (_, 0b001 | 0b101) => EcnMode::Classic,
+            (_, 0b001) | (EcnMode::Classic, 0b101) => EcnMode::Classic,
             _ if self.settings.choices.accurate_ecn => EcnMode::Accurate,
             _ => EcnMode::Off,
         };
@@ -59,6 +61,11 @@ impl Connection {
             let accurate = &mut self.rcv.accurate;
             accurate.syn = syn_ack.ecn;
             accurate.reflects = true;
+            if let Some(bytes) = &syn_ack.ecn_bytes {
+                accurate.note_option(bytes);
+                // On the ACK of the SYN-ACK, and on one segment more.
+                accurate.demanded = 2;
+            }
             if syn_ack.ecn == Ecn::Ce && accurate.trusts(answer, checks) {
                 accurate.received_ce += 1;
                 accurate.unreported += 1;
@@ -83,13 +90,17 @@ impl Connection {
 
     /// A listener's connection, with the segment that completes the handshake (`tcp_ecn_openreq_child`,
     /// `tcp_accecn_third_ack`). `syn`: how the SYN arrived.
-    pub(crate) fn begin_accurate_ecn(&mut self, syn: Ecn, third: &Packet) {
+    pub(crate) fn begin_accurate_ecn(&mut self, syn: Ecn, distrusts: bool, third: &Packet) {
         let checks = self.settings.sysctls.tcp_ecn_fallback;
         let answer = ace(third.flags);
         let accurate = &mut self.rcv.accurate;
         (accurate.syn, accurate.previous) = (syn, syn);
+        accurate.distrusts = distrusts;
+        if let Some(bytes) = &third.ecn_bytes {
+            accurate.note_option(bytes);
+        }
         match answer {
-            0b000 => accurate.distrusts = true,
+            0b000 => (accurate.distrusts, accurate.ignores_option) = (true, true),
             0b001 | 0b101 | 0b111 => {}
             _ => {
                 if third.len == 0 && accurate.trusts(answer, checks) && arrived_as(answer) == Ecn::Ce {
@@ -97,6 +108,8 @@ impl Connection {
                 }
             }
         }
+        self.rcv.accurate.demanded = 1;
+        self.count_ecn_field(third);
     }
 
     /// The ECN field of a segment of the established connection (`tcp_ecn_received_counters`): a change is reported at
@@ -122,12 +135,19 @@ impl Connection {
         }
     }
 
+    /// The ECN field of a segment without payload.
+    pub(super) const fn last_ecn(&self) -> Ecn {
+        if self.negotiated.ecn.is_accurate() && !self.rcv.accurate.distrusts {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
+    }
+
     /// Sets the ECN field and the ACE field of a segment (`tcp_ecn_send`, `tcp_accecn_set_ace`).
     pub(crate) fn set_accurate_ecn(&mut self, packet: &mut Packet) {
+        packet.ecn = self.last_ecn();
         let accurate = &mut self.rcv.accurate;
-        if !accurate.distrusts {
-            packet.ecn = Ecn::Ect0;
-        }
         packet.accurate_ecn = true;
         let count = if std::mem::take(&mut accurate.reflects) {
             reflected(accurate.syn)
@@ -138,9 +158,17 @@ impl Connection {
         packet.flags = with_ace(packet.flags, count);
     }
 
-    /// The next ACK tells how the SYN arrived, as the answer to another (`tcp_send_ack_reflect_ect`).
-    pub(super) fn reflect_syn(&mut self) {
-        self.rcv.accurate.reflects = self.negotiated.ecn.is_accurate();
+    /// Another SYN, or the SYN-ACK again: the next ACK tells how the first arrived (`tcp_send_ack_reflect_ect`).
+    pub(super) fn reflect_syn(&mut self, syn: &Packet) {
+        if !self.negotiated.ecn.is_accurate() {
+            return;
+        }
+        let accurate = &mut self.rcv.accurate;
+        accurate.reflects = true;
+        if let Some(bytes) = &syn.ecn_bytes {
+            accurate.note_option(bytes);
+            accurate.demanded = accurate.demanded.max(1);
+        }
     }
 
     /// The SYN-ACK is acknowledged by a later segment than an ACK of its own, which does not tell how it arrived.
@@ -157,6 +185,8 @@ impl Connection {
             return;
         }
         let delivered = self.snd.delivered.wrapping_sub(acking.prior_delivered);
+        let prior_bytes = self.delivered_ce_bytes();
+        let are_bytes_known = self.read_ecn_bytes(packet, acking.delivered_bytes);
         // Header prediction knows the counter, unless it may have wrapped.
         if (!slow && delivered <= COUNT_MASK) || acking.flags.any(AckFlags::SYN_ACKED) {
             return;
@@ -164,11 +194,19 @@ impl Connection {
         self.rcv.ack.pending.now |= self.rcv.accurate.unreported >= MOST_UNREPORTED;
         let known = self.snd.delivered_ce.wrapping_add(FIRST_COUNT);
         let least = ace(packet.flags).wrapping_sub(known) & COUNT_MASK;
-        // As many as can have been marked, if the counter may have wrapped.
         let marked = if delivered <= COUNT_MASK {
             least
         } else {
-            delivered - (delivered.wrapping_sub(least) & COUNT_MASK)
+            let ack = LargeAck {
+                segments: delivered,
+                bytes: acking.delivered_bytes,
+                least,
+                most: delivered - (delivered.wrapping_sub(least) & COUNT_MASK),
+                mss: self.snd.mss,
+                is_exact: self.negotiated.sack || self.snd.ca_state <= CaState::Cwr,
+            };
+            let bytes = self.delivered_ce_bytes().wrapping_sub(prior_bytes);
+            ack.marks(are_bytes_known.then_some(bytes))
         };
         if marked > 0 {
             self.snd.delivered_ce = self.snd.delivered_ce.wrapping_add(marked);

@@ -25,6 +25,7 @@ impl Connection {
             }
         } else if packet.end() <= self.rcv.nxt {
             // A duplicate: our ACK was lost, or the peer retransmitted spuriously.
+            self.note_duplicate_again(packet);
             self.set_duplicate_sack(packet.seq, packet.end());
             self.refuse_out_of_window();
         } else if packet.seq >= self.rcv.nxt + window {

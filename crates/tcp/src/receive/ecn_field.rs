@@ -1,8 +1,8 @@
 //! The ECN fields of segments, and what they count for one connection: the modes of RFC 3168 and RFC 9768, the ACE field of
 //! the flags AE, CWR and ECE, and the counters behind it (include/net/tcp_ecn.h, 6.18).
 
-use crate::packet::Packet;
-use slowpath_model::{Ecn, Flags};
+use crate::packet::{EcnBytes, Packet};
+use slowpath_model::{Ecn, Flags, Instant, StreamOffset};
 
 /// How marks are reported (`TCP_ECN_MODE_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,88 @@ pub(super) const fn arrived_as(ace: u32) -> Ecn {
     }
 }
 
+/// What the peer's options with byte counters showed (`TCP_ACCECN_OPT_*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OptionSeen {
+    /// None has come.
+    #[default]
+    No,
+    /// A counter that does not begin at zero was zero: a device changes the option.
+    Changed,
+    /// Only options without counters.
+    Empty,
+    /// Counters.
+    Counters,
+}
+
+impl OptionSeen {
+    /// The first options of a peer (`tcp_accecn_option_init`).
+    pub fn of(bytes: &EcnBytes) -> Self {
+        let counters: [Option<u32>; 3] = {
+            let mut counters = bytes.counters();
+            [counters.next(), counters.next(), counters.next()]
+        };
+        match counters {
+            [None, ..] => Self::Empty,
+            [Some(0), ..] | [_, _, Some(0)] => Self::Changed,
+            _ => Self::Counters,
+        }
+    }
+}
+
+/// Counters of payload bytes by the ECN field they came with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BytesByField {
+    pub ect1: u32,
+    pub ect0: u32,
+    pub ce: u32,
+}
+
+impl BytesByField {
+    /// The counter of a field; there is none of Not-ECT.
+    pub fn of(&mut self, ecn: Ecn) -> Option<&mut u32> {
+        match ecn {
+            Ecn::NotEct => None,
+            Ecn::Ect1 => Some(&mut self.ect1),
+            Ecn::Ect0 => Some(&mut self.ect0),
+            Ecn::Ce => Some(&mut self.ce),
+        }
+    }
+
+    /// The counters as sent, of ECT(1), CE and ECT(0): those of ECT begin at 1, so that zeros on the way show
+    /// (`TCP_ACCECN_E1B_INIT_OFFSET`, `TCP_ACCECN_E0B_INIT_OFFSET`).
+    pub const fn sent(self) -> [u32; 3] {
+        [
+            self.ect1.wrapping_add(first_value(Ecn::Ect1)),
+            self.ce,
+            self.ect0.wrapping_add(first_value(Ecn::Ect0)),
+        ]
+    }
+}
+
+/// Where a counter begins (`tcp_accecn_field_init_offset`).
+pub(super) const fn first_value(ecn: Ecn) -> u32 {
+    match ecn {
+        Ecn::Ect0 | Ecn::Ect1 => 1,
+        Ecn::NotEct | Ecn::Ce => 0,
+    }
+}
+
+/// The fields in the order of an option's counters (`tcp_accecn_optfield_to_ecnfield`).
+pub(super) const fn fields_in_order(ect1_first: bool) -> [Ecn; 3] {
+    if ect1_first { [Ecn::Ect1, Ecn::Ce, Ecn::Ect0] } else { [Ecn::Ect0, Ecn::Ce, Ecn::Ect1] }
+}
+
+/// How many counters an option needs to have that of a field (`tcp_ecnfield_to_accecn_optfield`).
+const fn counters_up_to(ecn: Ecn) -> u32 {
+    match ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ce => 2,
+        Ecn::Ect0 => 3,
+    }
+}
+
 /// The counters of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AccurateEcn {
@@ -86,16 +168,63 @@ pub(crate) struct AccurateEcn {
     pub(super) distrusts: bool,
     /// The segment being processed has a newer timestamp (`FLAG_TS_PROGRESS`).
     pub stamp_advanced: bool,
+    /// Payload received, and what the peer reports of ours (`received_ecn_bytes`, `delivered_ecn_bytes`).
+    pub(super) received_bytes: BytesByField,
+    pub(super) delivered_bytes: BytesByField,
+    /// The field of data delivered by ACKs without the option, if the last one with it leaves no doubt
+    /// (`est_ecnfield`).
+    pub(super) delivered_as: Option<Ecn>,
+    /// What the peer's options showed; after one was found changed, they are not read
+    /// (`TCP_ACCECN_OPT_FAIL_RECV`).
+    pub(super) seen: OptionSeen,
+    pub(super) ignores_option: bool,
+    /// Segments that must carry the option (`accecn_opt_demand`), and the counters that the next must have at least
+    /// (`accecn_minlen`).
+    pub(super) demanded: u8,
+    pub(super) least_counters: u32,
+    /// When the option was last sent (`accecn_opt_tstamp`), and the time of the segment that is made now.
+    pub(super) option_sent: Option<Instant>,
+    pub clock: Instant,
+    /// The start of the duplicate that the last segment reported, if it had the option (`accecn_opt_sent_w_dsack`).
+    pub(super) sent_with_duplicate: Option<StreamOffset>,
+    /// ACKs with the option are lost: it is not sent any more (`TCP_ACCECN_OPT_FAIL_SEND`).
+    pub(super) option_is_lost: bool,
 }
 
 impl AccurateEcn {
     /// `tcp_ecn_received_counters`: returns whether the ECN field is another than that of the segment before.
     pub(super) fn count(&mut self, packet: &Packet) -> bool {
-        if packet.ecn == Ecn::Ce {
+        /// Counters are reported at least this often, in bytes.
+        const MOST_BYTES: u32 = 1 << 22;
+        let is_ce = packet.ecn == Ecn::Ce;
+        if is_ce {
             self.received_ce = self.received_ce.wrapping_add(packet.segments());
             self.unreported = (self.unreported + packet.segments()).min(0xf);
         }
-        std::mem::replace(&mut self.previous, packet.ecn) != packet.ecn
+        if packet.len > 0
+            && let Some(counter) = self.received_bytes.of(packet.ecn)
+        {
+            let before = *counter;
+            *counter = before.wrapping_add(packet.len);
+            if *counter / MOST_BYTES != before / MOST_BYTES {
+                self.demanded = self.demanded.max(1);
+            }
+            self.least_counters = self.least_counters.max(counters_up_to(packet.ecn));
+        }
+        let changed = std::mem::replace(&mut self.previous, packet.ecn) != packet.ecn;
+        if changed || is_ce {
+            // The second shows which of two fields the last segment had.
+            self.demanded = 2;
+        }
+        changed
+    }
+
+    /// The peer's first options (`tcp_accecn_saw_opt_fail_recv`).
+    pub(super) fn note_option(&mut self, bytes: &EcnBytes) {
+        if self.seen < OptionSeen::Counters {
+            self.seen = OptionSeen::of(bytes);
+            self.ignores_option |= self.seen == OptionSeen::Changed;
+        }
     }
 
     /// How the peer's SYN arrived.

@@ -79,6 +79,7 @@ impl Connection {
             && packet.ack <= self.snd.nxt
             && u32::from(packet.window) == self.snd.wnd >> theirs
             && packet.options == TcpOptions::None
+            && packet.ecn_bytes.is_none()
             && packet.timestamps.is_some() == self.negotiated.timestamps
             && self.timestamps_of(packet).is_none_or(|stamps| !self.rcv.is_older(stamps))
     }

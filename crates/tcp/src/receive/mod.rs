@@ -8,7 +8,7 @@
 //! - [`memory`], [`charge`]: memory accounting, and drops when it is exceeded.
 //! - [`initial_window`], [`window`], [`tuning`]: the advertised window, and autotuning of the buffer.
 //! - [`acks`]: when ACKs are sent.
-//! - [`ecn_field`], [`accurate_ecn`]: the ECN fields, and the counters of marks at both ends.
+//! - [`ecn_field`], [`accurate_ecn`], [`ecn_option`]: the ECN fields, and the counters of marks at both ends.
 
 pub(crate) mod accurate_ecn;
 mod acks;
@@ -16,6 +16,7 @@ mod charge;
 pub(crate) mod closing;
 mod data;
 pub(crate) mod ecn_field;
+pub(crate) mod ecn_option;
 mod incoming;
 pub(crate) mod initial_window;
 pub(crate) mod memory;

@@ -6,7 +6,7 @@
 use super::closing::TIME_WAIT;
 use crate::connection::{Connection, State};
 use crate::packet::Packet;
-use slowpath_model::{Flags, Instant, Timestamps};
+use slowpath_model::{Ecn, Flags, Instant, Timestamps};
 use std::time::Duration;
 
 impl Connection {
@@ -121,7 +121,7 @@ impl Connection {
             self.rcv.time_wait_since = now;
             self.set_state(State::TimeWait);
             self.reschedule(now, TIME_WAIT);
-            self.send_quiet_ack(now);
+            self.send_quiet_ack(now, self.last_ecn());
         }
     }
 
@@ -148,12 +148,13 @@ impl Connection {
     fn answer_quietly(&mut self, now: Instant, packet: &Packet) {
         let has_data = packet.seq != packet.end() && !packet.flags.has(Flags::SYN);
         if has_data || !self.is_rate_limited(now) {
-            self.send_quiet_ack(now);
+            self.send_quiet_ack(now, Ecn::NotEct);
         }
     }
 
-    /// An ACK with the final sequence numbers (`tcp_v4_timewait_ack`): no options but timestamps.
-    fn send_quiet_ack(&mut self, now: Instant) {
+    /// An ACK with the final sequence numbers (`tcp_v4_timewait_ack`): no options but timestamps. Only the first has the
+    /// ECN field of what was sent before (`TCP_TW_ACK`, not `TCP_TW_ACK_OOW`).
+    fn send_quiet_ack(&mut self, now: Instant, ecn: Ecn) {
         let window = (self.rcv.wnd >> self.receive_scale()).min(65_535);
         let timestamps = self
             .negotiated
@@ -163,6 +164,7 @@ impl Connection {
             ack: self.rcv.nxt,
             window: window as u16,
             timestamps,
+            ecn,
             ..Packet::new(Flags::ACK, self.snd.nxt, 0)
         });
     }

@@ -131,7 +131,7 @@ impl Connection {
         }
         let repeated = self.is_repeated_syn_ack(packet);
         if !repeated {
-            self.reflect_syn();
+            self.reflect_syn(packet);
             self.send_challenge_ack(now);
             self.forget_reflecting();
         }
@@ -232,6 +232,7 @@ impl Connection {
         }
         if packet.end() != packet.seq && packet.seq < self.rcv.nxt {
             self.enter_quickack_mode(MAX_QUICKACKS);
+            self.note_duplicate_again(packet);
             let end = packet.end().min(self.rcv.nxt);
             self.set_duplicate_sack(packet.seq, end);
         }

@@ -26,6 +26,7 @@ pub(crate) enum AckResult {
 impl Connection {
     /// Processes a segment's acknowledgment. `slow`: it did not pass header prediction.
     pub(crate) fn ack(&mut self, now: Instant, packet: &Packet, slow: bool) -> AckResult {
+        self.rcv.accurate.clock = now;
         let snd = &self.snd;
         let ack = packet.ack;
         let mut acking = Acking {
@@ -72,6 +73,10 @@ impl Connection {
         }
         self.clean_queue(&mut acking);
         self.update_reordering_window();
+        if acking.flags.any(AckFlags::ACKED) {
+            let advance = self.snd.una.distance_from(acking.prior_una);
+            acking.delivered_bytes = u32::try_from(advance).unwrap_or(u32::MAX);
+        }
         self.count_marks(packet, slow, &mut acking);
         self.process_probe_ack(ack, &mut acking);
         let mut retransmit = Retransmit::Nothing;

@@ -68,6 +68,8 @@ pub(crate) struct Acking {
     pub prior_delivered: u32,
     pub prior_lost: u32,
     pub acked_segments: u32,
+    /// Bytes delivered: acknowledged in order, or if there are none, newly SACKed (`delivered_bytes`).
+    pub delivered_bytes: u32,
     /// The RTT sample for the congestion control, in microseconds.
     pub ca_rtt_us: Option<u32>,
 }

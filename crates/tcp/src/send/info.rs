@@ -103,5 +103,6 @@ impl Connection {
         info.total_rto_recoveries = snd.total_rto_recoveries;
         info.total_rto_time = snd.total_rto_ms + snd.rto_since.map_or(0, |since| millis_between(since, now));
         info.rehash = snd.rehashes;
+        self.accurate_ecn_info(info);
     }
 }

@@ -30,13 +30,14 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
-    /// Adds the options of the SYN just built (`tcp_syn_options`). A second retransmission does not request ECN
-    /// (`tcp_ecn_fallback`, RFC 3168, section 6.1.1.1).
+    /// Adds the options of the SYN just built (`tcp_syn_options`). A retransmission after a timeout does not request ECN
+    /// (`tcp_ecn_fallback`, RFC 3168, section 6.1.1.1), a second one no Accurate ECN (`__tcp_retransmit_skb`, 7.2).
     pub(super) fn add_syn_options(&mut self, again: bool) {
         self.lower_advmss();
         let now_offered = self.syn_options();
         let timestamps = self.settings.sysctls.tcp_timestamps != 0;
-        let fall_back = again && self.settings.sysctls.tcp_ecn_fallback && self.snd.retransmits > 0;
+        let with_ecn = u8::from(self.asked_ecn().is_accurate());
+        let fall_back = again && self.settings.sysctls.tcp_ecn_fallback && self.snd.retransmits > with_ecn;
         let value = self.snd.queue.head().map(|id| self.timestamp(self.snd.queue[id].sent_at));
         let ecr = self.rcv.ts_recent;
         let Some(syn) = self.out.back_mut() else { return };

@@ -8,7 +8,7 @@ use super::write::Nagle;
 use crate::choices::TimestampClock;
 use crate::congestion::CaEvent;
 use crate::connection::{Connection, State};
-use crate::packet::{DEFAULT_MSS, Packet, TCP_HEADER, TcpOptions};
+use crate::packet::{DEFAULT_MSS, Packet, TCP_HEADER};
 use crate::settings::Settings;
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 
@@ -63,11 +63,9 @@ impl Connection {
 
     /// The MSS of the next segment, without its options (`tcp_current_mss`).
     pub(crate) fn current_mss(&self) -> u32 {
-        let sack = match self.sack_option() {
-            TcpOptions::Sack(sack) => 4 + 8 * u32::try_from(sack.len()).unwrap_or(0),
-            TcpOptions::None | TcpOptions::Syn(_) => 0,
-        };
-        self.snd.mss.saturating_sub(sack).max(1)
+        let (options, ecn_bytes) = self.options_after_handshake();
+        let packet = Packet { options, ecn_bytes, ..Packet::new(Flags::ACK, self.snd.nxt, 0) };
+        self.snd.mss.saturating_sub(packet.option_bytes()).max(1)
     }
 
     /// The current MSS, after a change of the route's MTU (`tcp_current_mss`).
@@ -135,6 +133,7 @@ impl Connection {
 
     /// `tcp_write_xmit`; returns whether data waits although nothing is in flight.
     pub(super) fn write_out(&mut self, now: Instant, mss: u32, nagle: Nagle, amount: Amount) -> bool {
+        let mss = self.mss_with_beacon(now, mss);
         let most_segments = self.tso_segments(mss);
         let (mut by_cwnd, mut by_window, mut sent) = (false, false, 0);
         if amount == Amount::All {
@@ -397,7 +396,9 @@ impl Connection {
             packet.window = self.initial_window_field();
         } else {
             packet.window = self.select_window();
-            packet.options = self.sack_option();
+            self.rcv.accurate.clock = now;
+            (packet.options, packet.ecn_bytes) = self.options_after_handshake();
+            self.note_ecn_option_sent(now, packet.ecn_bytes.is_some());
         }
         if flags.has(Flags::ACK) {
             packet.ack = self.rcv.nxt;

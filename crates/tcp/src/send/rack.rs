@@ -5,6 +5,7 @@ use super::acking::AckFlags;
 use super::sender::{PERSIST, micros};
 use super::skb::{Fate, Skb};
 use super::timer::MIN_TIMEOUT_TICKS;
+use crate::choices::LossTimerFloor;
 use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::timers::Pending;
@@ -14,6 +15,9 @@ use std::time::Duration;
 /// `tcp_recovery`: 2 fixes the reordering window at a quarter of the minimum RTT, 4 ignores the duplicate threshold.
 const STATIC_WINDOW: u8 = 2;
 const NO_DUP_THRESHOLD: u8 = 4;
+
+/// `TCP_TIMEOUT_MIN_US` (include/net/tcp.h, 6.18).
+const MIN_TIMEOUT_US: u32 = 2_000;
 
 /// Whether `first` was sent after `second` (`tcp_skb_sent_after`).
 fn sent_after(first: (Instant, StreamOffset), second: (Instant, StreamOffset)) -> bool {
@@ -92,7 +96,8 @@ impl Connection {
             return false;
         }
         let Some(remaining) = self.rack_detect_loss(now) else { return false };
-        let wait = self.ticks(Duration::from_micros(u64::from(remaining)) + self.span(MIN_TIMEOUT_TICKS));
+        let micros = u64::from(remaining) + u64::from(self.loss_timer_floor_us());
+        let wait = self.ticks(Duration::from_micros(micros));
         self.set_retransmit_timer(now, Pending::Reordering, wait);
         true
     }
@@ -139,8 +144,11 @@ impl Connection {
         self.uses_rack() && self.rack_remaining_us(now, skb, 0) > 0
     }
 
-    /// The minimum timeout in microseconds: two ticks (`TCP_TIMEOUT_MIN_US`).
-    pub(super) fn min_timeout_us(&self) -> u32 {
-        micros(self.span(MIN_TIMEOUT_TICKS))
+    /// What a timer for losses waits beyond the time of its loss, in microseconds.
+    pub(super) fn loss_timer_floor_us(&self) -> u32 {
+        match self.settings.choices.loss_timer_floor {
+            LossTimerFloor::TwoTicks => micros(self.span(MIN_TIMEOUT_TICKS)),
+            LossTimerFloor::TwoMilliseconds => MIN_TIMEOUT_US,
+        }
     }
 }

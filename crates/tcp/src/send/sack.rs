@@ -362,6 +362,7 @@ impl Connection {
         }
         fate.set(Fate::SACKED);
         acking.flags.set(AckFlags::DATA_SACKED);
+        acking.delivered_bytes += skb.len();
         self.snd.sacked_out += segments;
         self.snd.delivered = self.snd.delivered.wrapping_add(segments);
         fate

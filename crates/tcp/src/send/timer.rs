@@ -83,7 +83,8 @@ impl Connection {
         let mut ticks = self.ticks(self.settings.choices.initial_rto);
         if self.snd.rtt.srtt_us != 0 {
             // Two RTTs, and the receiver's ACK delay for a single segment.
-            let extra = if self.snd.packets_out == 1 { self.rto_min_us() } else { self.min_timeout_us() };
+            let extra =
+                if self.snd.packets_out == 1 { self.rto_min_us() } else { self.loss_timer_floor_us() };
             ticks =
                 self.ticks(Duration::from_micros(u64::from(self.snd.rtt.srtt_us >> 2) + u64::from(extra)));
         }

@@ -42,7 +42,7 @@ impl Connection {
         child.negotiated = request.negotiated;
         child.init_sender(request, packet);
         if child.negotiated.ecn.is_accurate() {
-            child.begin_accurate_ecn(request.syn_ecn, packet);
+            child.begin_accurate_ecn(request.syn_ecn, request.distrusts, packet);
         }
         let rcv = &mut child.rcv;
         rcv.nxt = request.rcv_nxt;

@@ -204,10 +204,9 @@ impl Connection {
         self.receive_syn_payload(now, syn);
         request.rcv_nxt = self.rcv.nxt;
         self.rcv.wup = self.rcv.nxt;
-        self.out.push_back(request.packet(self.timestamp(now)));
-        let first = self.settings.choices.initial_rto;
-        let settings = self.settings.clone();
-        request.rearm(now, &settings, first);
+        self.out.push_back(request.packet(self.timestamp(now), self.settings.sysctls.tcp_ecn_option));
+        let longest = self.span(self.rto_max());
+        request.rearm(now, &self.settings, longest);
         self.timers.keepalive = Some(request.due);
         self.rcv.fast_open = Some(request);
     }
@@ -216,8 +215,8 @@ impl Connection {
     /// `fastopen`).
     pub(crate) fn passes_fast_open_check(&mut self, now: Instant, packet: &Packet) -> bool {
         let Some(request) = self.rcv.fast_open.as_mut() else { return true };
-        let verdict = request.check(packet, None);
         let settings = self.settings.clone();
+        let verdict = request.check(packet, None, settings.choices.handshake_challenges);
         match verdict {
             Verdict::Complete => return true,
             Verdict::Repeat => {
@@ -227,6 +226,12 @@ impl Connection {
             }
             Verdict::Acknowledge => {
                 if !request.is_rate_limited(now, &settings) {
+                    self.send_ack(now);
+                }
+            }
+            Verdict::Challenge => {
+                if !request.is_rate_limited(now, &settings) {
+                    self.rcv.counters.challenge_acks += 1;
                     self.send_ack(now);
                 }
             }
@@ -241,7 +246,7 @@ impl Connection {
         let timestamp = self.timestamp(now);
         if let Some(request) = self.rcv.fast_open.as_mut() {
             request.retransmissions = request.retransmissions.saturating_add(1);
-            self.out.push_back(request.packet(timestamp));
+            self.out.push_back(request.packet_again(timestamp));
             let totals = &mut self.snd.totals;
             totals.retransmissions = totals.retransmissions.wrapping_add(1);
         }
@@ -268,6 +273,7 @@ impl Connection {
     pub(super) fn fast_open_timer(&mut self, now: Instant) {
         let retries =
             u16::from(self.options.syn_count.unwrap_or(self.settings.sysctls.tcp_synack_retries)) + 1;
+        let longest = self.span(self.rto_max());
         let Some(request) = self.rcv.fast_open.as_mut() else { return };
         if u16::from(request.timeouts) >= retries {
             self.done_with_error(now, Errno::ETIMEDOUT);
@@ -275,8 +281,7 @@ impl Connection {
         }
         self.snd.retrans_stamp.get_or_insert(now);
         request.timeouts = request.timeouts.saturating_add(1);
-        let settings = self.settings.clone();
-        request.rearm(now, &settings, settings.choices.initial_rto);
+        request.rearm(now, &self.settings, longest);
         let due = request.due;
         self.count_timeout(now);
         self.repeat_syn_ack(now);

@@ -4,7 +4,7 @@
 use super::child::listener_window;
 use super::cookie::{Key, Peer};
 use super::options::SocketOptions;
-use super::request::{SynAck, Verdict};
+use super::request::{LONGEST_TIMEOUT, SynAck, Verdict};
 use super::{Events, Unreachable, peer_mss};
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
@@ -16,7 +16,6 @@ use crate::settings::{Negotiated, Settings};
 use slowpath_model::{Flags, Instant, StreamOffset};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The maximum number of handshakes in progress, whatever the backlog: bounds a listener's memory.
 const MAX_REQUESTS: usize = 65_536;
@@ -63,6 +62,8 @@ pub struct ListenerCounters {
     pub fast_opens: u32,
     /// ICMP errors about segments that were not sent (`OutOfWindowIcmps`).
     pub icmp_out_of_window: u32,
+    /// RSTs answered with a challenge ACK (`TCPChallengeACK`).
+    pub challenge_acks: u32,
 }
 
 impl Listener {
@@ -185,9 +186,9 @@ impl Listener {
         if cookie {
             request.put_into_sequence(now, &self.settings);
         } else {
-            request.rearm(now, &self.settings, self.first_timeout());
+            request.rearm(now, &self.settings, LONGEST_TIMEOUT);
         }
-        self.out.push_back((peer, request.packet(self.timestamp(now))));
+        self.out.push_back((peer, request.packet(self.timestamp(now), self.settings.sysctls.tcp_ecn_option)));
         self.requests.insert(peer, request);
     }
 
@@ -230,11 +231,6 @@ impl Listener {
         self.tend(peer);
     }
 
-    /// `TCP_TIMEOUT_INIT`.
-    fn first_timeout(&self) -> Duration {
-        self.settings.choices.initial_rto
-    }
-
     fn timestamp(&self, at: Instant) -> u32 {
         self.settings.timestamp(at)
     }
@@ -244,8 +240,7 @@ impl Listener {
         let Some(request) = self.requests.get(&peer) else { return };
         let echoes = (self.timestamp(request.first_sent), self.timestamp(request.last_sent));
         let timestamp = self.timestamp(now);
-        let verdict = request.check(packet, Some(echoes));
-        let first_timeout = self.first_timeout();
+        let verdict = request.check(packet, Some(echoes), self.settings.choices.handshake_challenges);
         let Some(request) = self.requests.get_mut(&peer) else { return };
         match verdict {
             Verdict::Ignore => {}
@@ -256,15 +251,21 @@ impl Listener {
             }
             Verdict::Repeat => {
                 if !request.is_rate_limited(now, &self.settings) {
-                    request.retransmissions = request.retransmissions.saturating_add(1);
+                    request.note_repeated(packet);
                     request.last_sent = now;
-                    request.rearm(now, &self.settings, first_timeout);
-                    self.out.push_back((peer, request.packet(timestamp)));
+                    request.rearm(now, &self.settings, LONGEST_TIMEOUT);
+                    self.out.push_back((peer, request.packet_again(timestamp)));
                 }
             }
             Verdict::Acknowledge => {
                 let has_data = packet.seq != packet.end() && !packet.flags.has(Flags::SYN);
                 if has_data || !request.is_rate_limited(now, &self.settings) {
+                    self.out.push_back((peer, request.plain_ack(timestamp)));
+                }
+            }
+            Verdict::Challenge => {
+                if !request.is_rate_limited(now, &self.settings) {
+                    self.counters.challenge_acks += 1;
                     self.out.push_back((peer, request.plain_ack(timestamp)));
                 }
             }
@@ -364,7 +365,7 @@ impl Listener {
     fn request_timer(&mut self, now: Instant, peer: Peer) {
         let retries = self.synack_retries();
         let deferred = self.options.defer_accept;
-        let (timestamp, first) = (self.timestamp(now), self.first_timeout());
+        let timestamp = self.timestamp(now);
         let Some(request) = self.requests.get_mut(&peer) else { return };
         if request.in_sequence {
             self.requests.remove(&peer);
@@ -385,10 +386,10 @@ impl Listener {
         if again {
             request.retransmissions = request.retransmissions.saturating_add(1);
             request.last_sent = now;
-            self.out.push_back((peer, request.packet(timestamp)));
+            self.out.push_back((peer, request.packet_again(timestamp)));
         }
         request.timeouts = request.timeouts.saturating_add(1);
-        request.rearm(now, &self.settings, first);
+        request.rearm(now, &self.settings, LONGEST_TIMEOUT);
     }
 
     /// How often a SYN-ACK is retransmitted: less often as old handshakes fill the queue.
@@ -550,6 +551,7 @@ impl SynAck {
             cookie: None,
             in_sequence: false,
             syn_ecn: syn.ecn,
+            distrusts: false,
         }
     }
 }

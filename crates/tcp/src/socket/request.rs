@@ -1,7 +1,8 @@
 //! A handshake on the server (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
 
 use crate::packet::{Cookie, Packet, SynOptions, TcpOptions};
-use crate::receive::ecn_field::{EcnMode, answering_flags};
+use crate::receive::ecn_field::{EcnMode, ace, answering_flags};
+use crate::receive::ecn_option::first_counters;
 use crate::receive::initial_window::InitialReceiveWindow;
 use crate::settings::{Negotiated, Settings};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
@@ -9,6 +10,10 @@ use std::time::Duration;
 
 /// How long a SYN cookie is valid (`MAX_SYNCOOKIE_AGE` times `TCP_SYNCOOKIE_PERIOD`).
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
+
+/// The longest timeout of a handshake without a connection, whatever `tcp_rto_max_ms` says (`TCP_RTO_MAX` in
+/// `reqsk_timer_handler`, 6.18).
+pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The SYN-ACK, how often it was sent, and what it negotiated.
 #[derive(Clone, Debug)]
@@ -43,6 +48,8 @@ pub(crate) struct SynAck {
     pub in_sequence: bool,
     /// The ECN field of the SYN (`syn_ect_rcv`).
     pub syn_ecn: Ecn,
+    /// SYN or SYN-ACK did not pass with Accurate ECN: nothing is sent ECN-capable (`accecn_fail_mode`).
+    pub distrusts: bool,
 }
 
 /// What a segment means for a handshake.
@@ -54,6 +61,8 @@ pub(crate) enum Verdict {
     Repeat,
     /// It is answered with an ACK of the current state.
     Acknowledge,
+    /// It is a RST that may be forged: answered with a challenge ACK.
+    Challenge,
     /// It acknowledges something else: answered with a RST.
     WrongAck,
     /// It ends the handshake, and is answered with a RST unless it is one.
@@ -83,18 +92,18 @@ impl SynAck {
         }
     }
 
-    /// Restarts the timer (`tcp_reqsk_timeout`): doubling from the first timeout.
-    pub fn rearm(&mut self, now: Instant, settings: &Settings, first: Duration) {
+    /// Restarts the timer (`reqsk_timeout`): doubling from the first timeout up to `longest`.
+    pub fn rearm(&mut self, now: Instant, settings: &Settings, longest: Duration) {
         let factor = 1_u32.checked_shl(u32::from(self.timeouts)).unwrap_or(u32::MAX);
-        let timeout = first.saturating_mul(factor).min(settings.sysctls.tcp_rto_max);
+        let timeout = settings.choices.initial_rto.saturating_mul(factor).min(longest);
         let clock = settings.choices.clock;
         self.due = clock.fires(now, clock.ticks(timeout));
     }
 
-    /// The SYN-ACK (`tcp_make_synack`). `timestamp` is the current time, by our clock.
-    pub fn packet(&self, timestamp: u32) -> Packet {
+    /// The SYN-ACK (`tcp_make_synack`). `timestamp` is the current time, by our clock; `ecn_option` is the sysctl.
+    pub fn packet(&self, timestamp: u32, ecn_option: u8) -> Packet {
         let flags = answering_flags(self.negotiated.ecn, self.syn_ecn);
-        Packet {
+        let mut packet = Packet {
             ack: self.rcv_nxt,
             // Never scaled.
             window: self.window.window.min(65_535) as u16,
@@ -106,6 +115,30 @@ impl SynAck {
                 fast_open: self.cookie,
             }),
             ..Packet::new(flags, StreamOffset(0), 0)
+        };
+        if self.negotiated.ecn.is_accurate() {
+            packet.ecn_bytes = first_counters(&packet, ecn_option);
+        }
+        packet
+    }
+
+    /// The SYN-ACK again: without the option of Accurate ECN, and after another timeout without its flags, since they may
+    /// be why it does not arrive (`tcp_ecn_make_synack`, 7.2; 6.18 has no listener with Accurate ECN).
+    pub fn packet_again(&self, timestamp: u32) -> Packet {
+        let packet = self.packet(timestamp, 0);
+        if self.negotiated.ecn.is_accurate() && self.timeouts > 0 {
+            Packet { flags: Flags::SYN.with(Flags::ACK), ..packet }
+        } else {
+            packet
+        }
+    }
+
+    /// The peer's SYN came again, and so does our SYN-ACK (`tcp_check_req`).
+    pub fn note_repeated(&mut self, syn: &Packet) {
+        self.retransmissions = self.retransmissions.saturating_add(1);
+        if self.negotiated.ecn.is_accurate() {
+            self.syn_ecn = syn.ecn;
+            self.distrusts |= ace(syn.flags) == 0 || self.retransmissions > 1;
         }
     }
 
@@ -126,7 +159,8 @@ impl SynAck {
 
     /// What a segment from the same peer means (`tcp_check_req`). `echoes` is the range of timestamps in its SYN-ACKs;
     /// `None` for the child of a SYN with data, which is already open.
-    pub fn check(&self, packet: &Packet, echoes: Option<(u32, u32)>) -> Verdict {
+    /// `challenges`: see [`Choices::handshake_challenges`](crate::choices::Choices::handshake_challenges).
+    pub fn check(&self, packet: &Packet, echoes: Option<(u32, u32)>, challenges: bool) -> Verdict {
         let (syn, ack, reset) =
             (packet.flags.has(Flags::SYN), packet.flags.has(Flags::ACK), packet.flags.has(Flags::RST));
         let stamps = packet.timestamps.filter(|_| self.negotiated.timestamps);
@@ -136,7 +170,7 @@ impl SynAck {
             return Verdict::Repeat;
         }
         let open = echoes.is_none();
-        if ack && !open && packet.ack != StreamOffset(1) {
+        if ack && !open && packet.ack != StreamOffset(1) && !(reset && challenges) {
             return Verdict::WrongAck;
         }
         let echoes_nonsense = match (stamps, echoes) {
@@ -147,6 +181,9 @@ impl SynAck {
         };
         if old || echoes_nonsense || !self.in_window(packet) {
             return if reset { Verdict::Ignore } else { Verdict::Acknowledge };
+        }
+        if reset && challenges && packet.seq != self.rcv_nxt {
+            return Verdict::Challenge;
         }
         if reset || (syn && packet.seq != StreamOffset(0)) {
             return Verdict::Abort;

@@ -35,3 +35,20 @@ fn classic_ecn_counts_more_than_was_marked() {
     let info = bulk.sender.info(bulk.now);
     assert!(info.delivered_ce > 2 * bulk.to_server.marked, "{} {}", info.delivered_ce, bulk.to_server.marked);
 }
+
+/// The byte counters of both ends agree, but for what is on the way, and every byte came with one ECN field or the other.
+#[test]
+fn byte_counters_follow_the_marks() {
+    /// 1500 bytes without headers, timestamps and the option itself.
+    const MSS: u32 = 1500 - 40 - 12 - 12;
+    let bulk = marked_transfer(3);
+    let sender = bulk.sender.info(bulk.now);
+    let receiver = bulk.receiver.as_ref().expect("it was accepted").info(bulk.now);
+    assert_eq!(receiver.rcv_mss, MSS);
+    assert_eq!(receiver.received_ce_bytes, receiver.received_ce * MSS);
+    assert_eq!(receiver.received_e1_bytes, 0);
+    let behind = receiver.received_ce_bytes - sender.delivered_ce_bytes;
+    assert!(behind <= 16 * MSS, "{behind}");
+    let reported = u64::from(sender.delivered_ce_bytes) + u64::from(sender.delivered_e0_bytes);
+    assert_eq!(reported, sender.bytes_acked - 1);
+}

@@ -81,7 +81,7 @@ pub struct Bulk {
     pub now: Instant,
     pub sender: Connection,
     listener: Listener,
-    receiver: Option<Connection>,
+    pub receiver: Option<Connection>,
     pub to_server: Wire,
     pub to_client: Wire,
     pub read: u64,

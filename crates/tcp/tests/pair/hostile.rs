@@ -59,6 +59,7 @@ prop_compose! {
         Packet {
             seq, ack, len, window, urgent, gso_size, flags,
             accurate_ecn: false,
+            ecn_bytes: None,
             ecn: Ecn::from_bits(ecn),
             timestamps: stamps.map(|(val, ecr)| Timestamps { val, ecr }),
             options,

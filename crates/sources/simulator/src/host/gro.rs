@@ -97,6 +97,7 @@ fn follows(held: &Frame, frame: &Frame) -> bool {
         && !two.flags.has(Flags::CWR)
         && one.ecn == two.ecn
         && one.timestamps == two.timestamps
+        && one.ecn_bytes == two.ecn_bytes
         && one.options == TcpOptions::None
         && two.options == TcpOptions::None
         && held.length() + two.len < MOST_BYTES
