@@ -66,23 +66,22 @@ impl Sizes {
     }
 }
 
-/// The length of the packets into which `record` was cut, as `far` shows it; `longer` are those that are longer than so far.
+/// The length of the packets into which `record` was cut, as `far` shows it, if it has the first of them; `longer` are those that
+/// are longer than so far.
 fn shown(record: &Record, far: &Side<'_>, shift: i64, longer: RangeInclusive<i64>) -> Option<i64> {
     let (from, id) = (record.seq() + shift, record.id()?);
     let first = far.data.partition_point(|index| far.record(*index).seq() < from);
-    let inside = far.data[first..].iter().take(MOST_LOOKED_AT).map(|index| far.record(*index));
+    let mut inside = far.data[first..].iter().take(MOST_LOOKED_AT).map(|index| far.record(*index));
+    let head = inside.by_ref().find(|other| other.seq() == from && other.id() == Some(id))?;
+    let so_far = longer.start() - 1;
+    if longer.contains(&head.len()) && head.len() % so_far != 0 {
+        // Not several taken together (GRO).
+        return Some(head.len());
+    }
     inside.take_while(|other| other.seq() < from + record.len()).find_map(|other| {
         let (packets, bytes) = (i64::from(other.id()?.wrapping_sub(id)), other.seq() - from);
-        match packets {
-            // Not several taken together (GRO).
-            0 if bytes == 0 && longer.contains(&other.len()) && other.len() % (longer.start() - 1) != 0 => {
-                Some(other.len())
-            }
-            1..=MOST_PACKETS if bytes > 0 && bytes % packets == 0 => {
-                Some(bytes / packets).filter(|size| size <= longer.end())
-            }
-            _ => None,
-        }
+        let is_cut = (1..=MOST_PACKETS).contains(&packets) && bytes > 0 && bytes % packets == 0;
+        Some(bytes / packets.max(1)).filter(|size| is_cut && size <= longer.end() && head.len() % size == 0)
     })
 }
 
