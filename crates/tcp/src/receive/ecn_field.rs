@@ -4,6 +4,11 @@
 use crate::packet::{EcnBytes, Packet};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset};
 
+/// `MAX_TCP_OPTION_SPACE` (include/net/tcp.h).
+pub(super) const OPTION_SPACE: u32 = 40;
+/// `TCP_ACCECN_NUMFIELDS`.
+pub(super) const ALL_COUNTERS: u32 = 3;
+
 /// How marks are reported (`TCP_ECN_MODE_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum EcnMode {
@@ -249,4 +254,15 @@ pub(crate) fn answering_flags(mode: EcnMode, syn: Ecn) -> Flags {
         EcnMode::Accurate => reflected(syn),
     };
     with_ace(Flags::SYN.with(Flags::ACK), ace)
+}
+
+/// The counters of a SYN-ACK: nothing has arrived yet. As many as fit.
+pub(crate) fn first_counters(syn_ack: &Packet, when: u8) -> Option<EcnBytes> {
+    let syn = syn_ack.syn_options();
+    let shared = syn.shared_padding(syn_ack.timestamps.is_some());
+    let left = OPTION_SPACE.checked_sub(syn_ack.option_bytes())?;
+    let counters = (0..=ALL_COUNTERS).rev().find(|count| EcnBytes::padded(*count, shared) <= left)?;
+    let sent = BytesByField::default().sent();
+    (when > 0).then_some(())?;
+    EcnBytes::new(true, sent.get(..usize::try_from(counters).ok()?)?)
 }

@@ -3,16 +3,12 @@
 //!
 //! A host sends it once it has seen the peer's: a device that does not know the option would remove it from the handshake.
 
-use super::ecn_field::{OptionSeen, fields_in_order, first_value};
+use super::ecn_field::{ALL_COUNTERS, OPTION_SPACE, OptionSeen, fields_in_order, first_value};
 use crate::connection::Connection;
 use crate::packet::{EcnBytes, Packet, Sack, TcpOptions};
 use slowpath_model::Instant;
 use slowpath_uapi::TcpInfo;
 
-/// `MAX_TCP_OPTION_SPACE` (include/net/tcp.h).
-const OPTION_SPACE: u32 = 40;
-/// `TCP_ACCECN_NUMFIELDS`.
-const ALL_COUNTERS: u32 = 3;
 /// `tcp_ecn_option`: from here on, every segment has the option, instead of those that change a counter and some more.
 const ON_EVERY_SEGMENT: u8 = 2;
 /// Bytes sent after which the peer's first option comes too late: a counter may have wrapped.
@@ -175,17 +171,6 @@ fn update(counter: &mut u32, sent: u32, first: u32) -> i32 {
     let delta = (sent.wrapping_sub(first).wrapping_sub(*counter) << 8) as i32 >> 8;
     *counter = counter.wrapping_add_signed(delta);
     delta
-}
-
-/// The counters of a SYN-ACK: nothing has arrived yet. As many as fit.
-pub(crate) fn first_counters(syn_ack: &Packet, when: u8) -> Option<EcnBytes> {
-    let syn = syn_ack.syn_options();
-    let shared = syn.shared_padding(syn_ack.timestamps.is_some());
-    let left = OPTION_SPACE.checked_sub(syn_ack.option_bytes())?;
-    let counters = (0..=ALL_COUNTERS).rev().find(|count| EcnBytes::padded(*count, shared) <= left)?;
-    let sent = super::ecn_field::BytesByField::default().sent();
-    (when > 0).then_some(())?;
-    EcnBytes::new(true, sent.get(..usize::try_from(counters).ok()?)?)
 }
 
 /// Marks that an ACK of more segments than the counter holds can mean: `least` more by the counter alone, or with a

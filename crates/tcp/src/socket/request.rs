@@ -1,8 +1,7 @@
 //! A handshake on the server (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
 
 use crate::packet::{Cookie, Packet, SynOptions, TcpOptions};
-use crate::receive::ecn_field::{EcnMode, ace, answering_flags};
-use crate::receive::ecn_option::first_counters;
+use crate::receive::ecn_field::{EcnMode, ace, answering_flags, first_counters};
 use crate::receive::initial_window::InitialReceiveWindow;
 use crate::settings::{Negotiated, Settings};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
