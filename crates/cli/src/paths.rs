@@ -167,10 +167,8 @@ pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Re
             let imported = if *live {
                 let interrupt = Interrupt::listen()?;
                 let asked = Learning { lasting: *lasting, every: *every, stop: interrupt.flag() };
-                vec![runs::learn(store, &asked, |has_probe| {
-                    let how = if has_probe { "" } else { view::WITHOUT_PROBE };
-                    console.until_interrupted(&format!("learning from this host's connections{how}"))
-                })?]
+                let begin = |has_probe| console.until_interrupted(&view::learning(has_probe));
+                vec![runs::learn(store, &asked, begin)?]
             } else {
                 runs::import(store, files, &|file| recording::progress(file, console))?
             };

@@ -9,6 +9,8 @@ use slowpath_model::{Ecn, Flags, StreamOffset, Timestamps};
 pub(crate) const DEFAULT_MSS: u32 = 536;
 /// The TCP header without options.
 pub(crate) const TCP_HEADER: u32 = 20;
+/// The most that options can take (`MAX_TCP_OPTION_SPACE`, include/net/tcp.h).
+pub(crate) const OPTION_SPACE: u32 = 40;
 
 /// One segment, or a super-packet that the network device cuts into segments of [`gso_size`](Self::gso_size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

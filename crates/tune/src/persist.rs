@@ -24,24 +24,41 @@ pub(crate) struct Kept {
     pub(crate) to: Option<PathBuf>,
 }
 
-/// Whether a reboot can be survived by `setting`, where there is systemd.
-fn is_of_boot(setting: &Setting) -> bool {
-    !matches!(setting, Setting::Sysctl(_) | Setting::Process { .. })
+/// What keeps a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeper {
+    /// A file of `sysctl.d`.
+    Sysctls,
+    /// A unit of systemd.
+    Unit,
 }
 
-/// Whether the files of `etc` keep `setting`.
+impl Keeper {
+    /// That of `setting`; a process does not outlive the reboot.
+    const fn of(setting: &Setting) -> Option<Self> {
+        match setting {
+            Setting::Sysctl(_) => Some(Self::Sysctls),
+            Setting::Process { .. } => None,
+            _ => Some(Self::Unit),
+        }
+    }
+
+    /// Whether this host reads it below `etc`.
+    fn is_read(self, etc: &Path) -> bool {
+        self == Self::Sysctls || etc.join(UNITS).is_dir()
+    }
+}
+
+/// Whether files below `etc` can keep `setting`.
 pub(crate) fn can_keep(etc: &Path, setting: &Setting) -> bool {
-    matches!(setting, Setting::Sysctl(_)) || is_of_boot(setting) && etc.join(UNITS).is_dir()
+    Keeper::of(setting).is_some_and(|keeper| keeper.is_read(etc))
 }
 
 /// Whether a persisted file keeps this setting.
 pub(crate) fn keeps(file: &Path, setting: &str) -> bool {
     let is_unit = file.extension().is_some_and(|extension| extension == "service");
-    match setting.parse::<Setting>() {
-        Ok(Setting::Sysctl(_)) => !is_unit,
-        Ok(setting) => is_unit && is_of_boot(&setting),
-        Err(_) => false,
-    }
+    let keeper = if is_unit { Keeper::Unit } else { Keeper::Sysctls };
+    setting.parse().is_ok_and(|setting| Keeper::of(&setting) == Some(keeper))
 }
 
 /// The files below `etc` that keep the changes of plan `id`, in the order in which they are written; a link comes after the file to
@@ -58,18 +75,19 @@ pub(crate) fn files(etc: &Path, id: u32, changes: &[(Setting, Changed)]) -> Vec<
         let file = etc.join("sysctl.d").join(format!("90-slowpath-{id}.conf"));
         files.push(Kept { file, text: by.clone() + &sysctls, to: None });
     }
-    let others = || changes.iter().filter(|(setting, _)| is_of_boot(setting) && can_keep(etc, setting));
-    if others().next().is_some() {
+    let of_unit = changes.iter().filter(|(setting, _)| Keeper::of(setting) == Some(Keeper::Unit));
+    let commands = of_unit.map(|(setting, Changed { old, new, .. })| {
+        format!("ExecStart=/bin/sh -c {}\n", quoted(&setting.line(old, new)))
+    });
+    let commands: String = commands.collect();
+    if !commands.is_empty() && Keeper::Unit.is_read(etc) {
         let name = format!("slowpath-tune-{id}.service");
-        let commands = others().map(|(setting, Changed { old, new, .. })| {
-            format!("ExecStart=/bin/sh -c {}\n", quoted(&setting.line(old, new)))
-        });
         let text =
             by + &format!(
                 "[Unit]\nDescription=Settings of plan {id} of slowpath\nDocumentation=man:slowpath-tune(1)\n\
                  Wants=network-online.target\nAfter=network-online.target\n\n\
                  [Service]\nType=oneshot\nRemainAfterExit=yes\n"
-            ) + &commands.collect::<String>();
+            ) + &commands;
         let (file, link) = (etc.join(UNITS).join(&name), etc.join(UNITS).join(WANTS).join(&name));
         files.push(Kept { file, text: text.clone(), to: None });
         files.push(Kept { file: link, text, to: Some(Path::new("..").join(name)) });

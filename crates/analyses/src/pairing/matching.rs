@@ -10,7 +10,7 @@
 use super::clock::Transit;
 use super::lane::{Side, Trust};
 use super::record::Record;
-use super::sizes::Sizes;
+use super::sizes::{MOST_PACKETS, Sizes};
 use crate::copies::SAME_ACK_WITHIN;
 use crate::outstanding::SAME_FRAME_WITHIN;
 
@@ -120,9 +120,7 @@ impl Lane<'_> {
 
     /// Super-packets are not split if that would make more packets than they can hold: the length or the MSS is forged.
     pub fn within_bounds(self) -> Self {
-        // BIG TCP: 512 KiB in packets of 1448 bytes.
-        const MOST_EACH: u64 = 400;
-        let most = MOST_EACH * self.near.records.len() as u64;
+        let most = u64::from(MOST_PACKETS) * self.near.records.len() as u64;
         let packets: u64 = self.near.records.iter().map(|record| u64::from(self.packets(record))).sum();
         if packets > most { Self { sizes: None, ..self } } else { self }
     }

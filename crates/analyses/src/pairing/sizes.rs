@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 /// Super-packets in a row that are cut otherwise, until that is a new length.
 const AGREE: u32 = 3;
 /// Packets of a super-packet: 512 KiB (BIG TCP) in packets of 1448 bytes.
-const MOST_PACKETS: i64 = 400;
+pub(super) const MOST_PACKETS: u16 = 400;
 /// Packets of the other recording that are looked at for one super-packet.
 const MOST_LOOKED_AT: usize = 4;
 
@@ -79,9 +79,11 @@ fn shown(record: &Record, far: &Side<'_>, shift: i64, longer: RangeInclusive<i64
         return Some(head.len());
     }
     inside.take_while(|other| other.seq() < from + record.len()).find_map(|other| {
-        let (packets, bytes) = (i64::from(other.id()?.wrapping_sub(id)), other.seq() - from);
-        let is_cut = (1..=MOST_PACKETS).contains(&packets) && bytes > 0 && bytes % packets == 0;
-        Some(bytes / packets.max(1)).filter(|size| is_cut && size <= longer.end() && head.len() % size == 0)
+        let packets =
+            Some(other.id()?.wrapping_sub(id)).filter(|packets| (1..=MOST_PACKETS).contains(packets))?;
+        let (packets, bytes) = (i64::from(packets), other.seq() - from);
+        let is_cut = bytes > 0 && bytes % packets == 0;
+        Some(bytes / packets).filter(|size| is_cut && size <= longer.end() && head.len() % size == 0)
     })
 }
 

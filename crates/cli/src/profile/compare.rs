@@ -51,7 +51,8 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
         args.json,
         || &document,
         |out| {
-            [&before, &after].into_iter().try_for_each(|loaded| head(loaded, out))?;
+            head(&before, out)?;
+            head(&after, out)?;
             view::print(&document, &by_function, out)
         },
     )?;

@@ -275,7 +275,7 @@ impl<'a> Near<'a, '_> {
             opening.is_over.store(true, Ordering::Release);
             let copied = result?;
             let between = opening.between.get().copied();
-            Ok(Report { between, ..report(self.wanted, self.direction, copied, (self.began, moved_since)) })
+            Ok(report(self.wanted, self.direction, copied, between, (self.began, moved_since)))
         })
     }
 }
@@ -322,6 +322,7 @@ fn report(
     wanted: &Wanted,
     direction: Direction,
     copied: Copied,
+    between: Option<[IpAddr; 2]>,
     (began, moved_since): (Instant, Option<Instant>),
 ) -> Report {
     let Copied { sent, arrived, files, total, changed, skipped } = copied;
@@ -337,7 +338,7 @@ fn report(
         source: wanted.source.to_string(),
         destination: wanted.destination.to_string(),
         direction,
-        between: None,
+        between,
         files,
         amount: Bytes::new(total),
         moved: Bytes::new(arrived.bytes),

@@ -1,13 +1,11 @@
 //! The ECN fields of segments, and what they count for one connection: the modes of RFC 3168 and RFC 9768, the ACE field of
 //! the flags AE, CWR and ECE, and the counters behind it (include/net/tcp_ecn.h, 6.18).
 
-use crate::packet::{EcnBytes, Packet};
+use crate::packet::{EcnBytes, OPTION_SPACE, Packet};
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset};
 
-/// `MAX_TCP_OPTION_SPACE` (include/net/tcp.h).
-pub(super) const OPTION_SPACE: u32 = 40;
 /// `TCP_ACCECN_NUMFIELDS`.
-pub(super) const ALL_COUNTERS: u32 = 3;
+const ALL_COUNTERS: u32 = 3;
 
 /// How marks are reported (`TCP_ECN_MODE_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -256,13 +254,20 @@ pub(crate) fn answering_flags(mode: EcnMode, syn: Ecn) -> Flags {
     with_ace(Flags::SYN.with(Flags::ACK), ace)
 }
 
-/// The counters of a SYN-ACK: nothing has arrived yet. As many as fit.
+/// How many counters, at least `required`, fit into `room` bytes, of which another option's padding is `shared`.
+pub(super) fn fitting(required: u32, shared: u32, room: u32) -> Option<u32> {
+    (required..=ALL_COUNTERS).rev().find(|count| EcnBytes::padded(*count, shared) <= room)
+}
+
+/// The counters of a SYN-ACK: nothing has arrived yet. As many as fit, unless the sysctl `when` is 0.
 pub(crate) fn first_counters(syn_ack: &Packet, when: u8) -> Option<EcnBytes> {
+    if when == 0 {
+        return None;
+    }
     let syn = syn_ack.syn_options();
     let shared = syn.shared_padding(syn_ack.timestamps.is_some());
     let left = OPTION_SPACE.checked_sub(syn_ack.option_bytes())?;
-    let counters = (0..=ALL_COUNTERS).rev().find(|count| EcnBytes::padded(*count, shared) <= left)?;
+    let counters = fitting(0, shared, left)?;
     let sent = BytesByField::default().sent();
-    (when > 0).then_some(())?;
     EcnBytes::new(true, sent.get(..usize::try_from(counters).ok()?)?)
 }

@@ -3,9 +3,9 @@
 //!
 //! A host sends it once it has seen the peer's: a device that does not know the option would remove it from the handshake.
 
-use super::ecn_field::{ALL_COUNTERS, OPTION_SPACE, OptionSeen, fields_in_order, first_value};
+use super::ecn_field::{OptionSeen, fields_in_order, first_value, fitting};
 use crate::connection::Connection;
-use crate::packet::{EcnBytes, Packet, Sack, TcpOptions};
+use crate::packet::{EcnBytes, OPTION_SPACE, Packet, Sack, TcpOptions};
 use slowpath_model::Instant;
 use slowpath_uapi::TcpInfo;
 
@@ -87,8 +87,8 @@ impl Connection {
         }
     }
 
-    /// The same data comes again, although the ACK that reported it as a duplicate was sent with the option: such ACKs
-    /// are lost (`tcp_rcv_spurious_retrans`).
+    /// Data comes once more although the ACK that reported it as a duplicate had the option: such ACKs are lost
+    /// (`tcp_rcv_spurious_retrans`).
     pub(super) fn note_duplicate_again(&mut self, packet: &Packet) {
         let accurate = &mut self.rcv.accurate;
         accurate.option_is_lost |= accurate.sent_with_duplicate == Some(packet.seq);
@@ -155,8 +155,7 @@ fn fit(required: u32, blocks: u32, room: u32) -> Option<(u32, u32)> {
     let mut kept = blocks;
     loop {
         let left = room.checked_sub(sack_bytes(kept))?;
-        let fitting = (required..=ALL_COUNTERS).rev().find(|count| EcnBytes::padded(*count, shared) <= left);
-        if let Some(counters) = fitting {
+        if let Some(counters) = fitting(required, shared, left) {
             return Some((counters, kept));
         }
         if kept <= 2 || required == 0 {

@@ -3,18 +3,15 @@
 
 use super::skb::Skb;
 use crate::connection::Connection;
-use crate::packet::{Cookie, TCP_HEADER, TcpOptions};
+use crate::packet::{Cookie, OPTION_SPACE, TCP_HEADER, TcpOptions};
 use slowpath_model::{Flags, Instant, StreamOffset};
-
-/// `MAX_TCP_OPTION_SPACE`: the maximum length of the SYN's options.
-const OPTIONS: u32 = 40;
 
 impl Connection {
     /// Sends the SYN, with the Fast Open option if given, and at most `len` bytes of data. Returns the bytes sent.
     pub(crate) fn start_fast_connect(&mut self, now: Instant, option: Option<Cookie>, len: u32) -> u32 {
         self.start_connect(now);
         let path = self.snd.pmtu.saturating_sub(self.settings.ip_header + TCP_HEADER);
-        let len = len.min(path.min(u32::from(self.negotiated.mss)).saturating_sub(OPTIONS));
+        let len = len.min(path.min(u32::from(self.negotiated.mss)).saturating_sub(OPTION_SPACE));
         let Some(packet) = self.out.back_mut() else { return 0 };
         if let TcpOptions::Syn(offer) = &mut packet.options {
             offer.fast_open = option;

@@ -1,9 +1,5 @@
 //! The long help of `slowpath paths`.
 
-/// What is added where this process may not load the probe.
-pub const WITHOUT_PROBE: &str =
-    ", by TCP_INFO ten times a second (the probe needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)";
-
 /// What `--help` teaches about the command.
 pub const HELP: &str = "\
 The store holds, for each pair of hosts, RTT, capacity, available bandwidth, loss and MTU, each with its time, its source, and how long it \

@@ -4,6 +4,6 @@ mod help;
 mod json;
 mod text;
 
-pub use help::{HELP, WITHOUT_PROBE};
+pub use help::HELP;
 pub use json::{ForgetDocument, HistoryDocument, ImportDocument, MeasureDocument, ShowDocument};
-pub use text::{forgotten, history, imported, measured, show};
+pub use text::{forgotten, history, imported, learning, measured, show};

@@ -182,6 +182,15 @@ pub fn measured(measured: &MeasuredPath, look: &Look, out: &mut impl Write) -> i
     look.faint_paragraph(out, "", &text)
 }
 
+/// What `import --live` does, with the probe or without the privilege to load it.
+pub fn learning(has_probe: bool) -> String {
+    let how = match has_probe {
+        true => "",
+        false => ", by TCP_INFO ten times a second (the probe needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)",
+    };
+    format!("learning from this host's connections{how}")
+}
+
 /// Prints what was learned from each file, or from this host's connections.
 ///
 /// # Errors
