@@ -99,7 +99,7 @@ fn connect(testbed: &Testbed) {
 #[ignore = "needs root"]
 fn metrics_of_an_earlier_connection_are_found() {
     let testbed = Testbed::well_set();
-    let line = "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1";
+    let line = "ip route replace 192.0.2.0/24 dev eth0 src 192.0.2.1";
     testbed.shell("sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0");
     testbed.shell(&format!("{line} ssthresh 20"));
     let names = |found: &[Finding]| found.iter().map(|finding| finding.name()).collect::<Vec<_>>();

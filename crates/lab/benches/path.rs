@@ -29,7 +29,6 @@ const SEGMENT_BYTES: u64 = 1448;
 /// A server's NIC, and its interrupt moderation delay.
 const CARD_BIT_PER_S: u64 = 10 * GBIT;
 const JOINED_WITHIN_NS: u64 = 50_000;
-const RELAY_PRIORITY: i32 = 20;
 const SAMPLE_EVERY_NS: u64 = 2 * MS;
 /// First and largest buffers of sockets, so that they are no limit.
 const BUFFERS: &str = "4096 134217728 1073741824";
@@ -75,10 +74,7 @@ fn run(case: &LabelledCase) -> Result<Run, LabError> {
     let around = Surroundings { sampler: &sampler, deadline_ns, cut_ns: None, may_break: false };
     let stolen = StolenWatch::start();
     let (records, (ways, cost), samples) = thread::scope(|scope| {
-        let relay = scope.spawn(|| {
-            clock::make_thread_punctual(RELAY_PRIORITY);
-            relay.run(&relay_stop)
-        });
+        let relay = scope.spawn(|| relay.run(&relay_stop));
         let samples = scope.spawn(|| sampler.run(SAMPLE_EVERY_NS, &sampler_stop));
         let records = stream::run(&namespaces, &hosts, streams, around);
         relay_stop.store(true, Ordering::Relaxed);

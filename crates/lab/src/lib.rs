@@ -13,8 +13,8 @@
 //!   CPUs: [`cpus`].
 //! - What is kept: [`watch`] (captures), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
 //! - Scripts in packetdrill's language on this kernel, which say what the model must do: [`drill`].
-//! - A web server under load, for profiles of what serving costs: [`web`]. Copies over ssh: [`ssh`]. The programs that
-//!   they need: [`tools`].
+//! - A web server under load, for profiles of what serving costs: [`web`]. Copies over ssh: [`ssh`]. [`iperf3`]. The
+//!   programs that they need: [`tools`].
 //! - What is known afterwards: [`samples`] and [`sampled`].
 //!
 //! It needs root, or a user namespace of its own ([`privilege`]), and `ip`, `tc` and `ethtool`. Nothing on the host is
@@ -46,6 +46,7 @@ pub mod experiment;
 pub mod flush;
 pub mod frame;
 pub mod host;
+pub mod iperf3;
 pub mod lateness;
 pub mod load;
 pub mod machine;

@@ -14,7 +14,7 @@ use crate::netem;
 use crate::privilege::{self, Privilege};
 use crate::probe::Probe;
 use crate::recording::{self, Format};
-use crate::relay::{Cost, DirectionReport, Relay};
+use crate::relay::{Cost, DirectionReport, Relay, StopOnDrop};
 use crate::samples::Sampler;
 use crate::scratch::Scratch;
 use crate::settings::Carrier;
@@ -29,10 +29,9 @@ use slowpath_live::{Counters, counters, growth};
 use slowpath_model::nanos;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-const RELAY_PRIORITY: i32 = 20;
 const SAMPLER_PRIORITY: i32 = 4;
 const SAMPLE_EVERY_NS: u64 = 10_000_000;
 
@@ -213,12 +212,7 @@ impl Bench<'_> {
         let sampler = Sampler::default();
         std::thread::scope(|scope| {
             let stopper = StopOnDrop([&relay_stop, &sampler_stop, &flush_stop]);
-            let relay = relay.map(|relay| {
-                scope.spawn(|| {
-                    clock::make_thread_punctual(RELAY_PRIORITY);
-                    relay.run(&relay_stop)
-                })
-            });
+            let relay = relay.map(|relay| scope.spawn(|| relay.run(&relay_stop)));
             if let Some(bytes) = self.experiment.warm_up_bytes {
                 let around = self.surroundings(&sampler);
                 stream::run(self.namespaces, self.hosts, &[Stream::one(Writer::Total { bytes })], around)?;
@@ -356,14 +350,6 @@ impl Bench<'_> {
             recordings: BothHosts::default(),
             checks: Vec::new(),
         }
-    }
-}
-
-struct StopOnDrop<'a>([&'a AtomicBool; 3]);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
     }
 }
 

@@ -4,11 +4,14 @@ use crate::error::LabError;
 use crate::host::{DEVICE, Host, MAC, PATH_DEVICES};
 use crate::namespaces::{Namespaces, Place};
 use crate::path::PathConfig;
+use crate::path::link::{LinkConfig, QueueLimit};
 use crate::relay::{Way, tap};
 use crate::settings::{Carrier, Family, MTU_BYTES, Offload, Settings};
 use crate::vlan;
 use crate::workload::stream::Hosts;
+use slowpath_model::Rate;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 // Addresses for documentation: RFC 5737 and RFC 3849.
 const V4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
@@ -33,6 +36,8 @@ const CARD_QUEUE_PACKETS: u64 = 1000;
 /// A card's descriptors hold as much as it sends in this time, in fractions of a second: byte queue limits keep a ring
 /// no fuller than the time between two interrupts needs.
 const CARD_RINGS_PER_S: u64 = 1000;
+/// What the queue of [`direction`] holds at least.
+const LEAST_QUEUE: Duration = Duration::from_millis(5);
 
 /// Settings that every case pins, so that the machine's own do not matter: Linux 6.18's defaults, but without the
 /// metrics cache.
@@ -168,6 +173,13 @@ fn card(namespaces: &Namespaces, place: Place, settings: &Settings) -> Result<()
     let tc = |line: String| namespaces.execute(place, &format!("tc qdisc add dev {DEVICE} {line}"));
     tc(format!("root handle 1: tbf rate {rate}bit burst {burst} limit {limit}"))?;
     tc(format!("parent 1: pfifo limit {CARD_QUEUE_PACKETS}"))
+}
+
+/// One direction of a path with a bottleneck of this rate, whose queue holds half an RTT, and never less than 5 ms.
+pub fn direction(rate: Rate, rtt: Duration) -> PathConfig {
+    let queue = rate.amount_in((rtt / 2).max(LEAST_QUEUE));
+    let link = LinkConfig { rate, queue: QueueLimit::Bytes(queue), stalls: vec![] };
+    PathConfig { link: Some(link), delay: rtt / 2, ..PathConfig::default() }
 }
 
 /// Both directions of the path between such hosts.

@@ -56,22 +56,18 @@ pub fn window_for(rate: Rate, round_trip: Duration) -> Bytes {
     Bytes::new(u64::try_from(bits.div_ceil(8_000_000_000)).unwrap_or(u64::MAX))
 }
 
-/// The third number of `tcp_rmem` under which the window can reach twice `window`.
+/// The third number of `tcp_rmem` or `tcp_wmem` for a transfer that needs `window`: four times as much, rounded up to a MiB.
 ///
-/// Twice, since data that arrives behind a loss stays in the buffer for one more RTT; and autotuning itself aims at
-/// twice what was read in the last RTT (`tcp_rcvbuf_grow`, 6.18: "always one RTT late"). Not more: ubik, table II,
-/// found the best rate at 4 MB on a path that holds 5 MB, and less at 8 and 16 MB. Rounded up to a MiB.
-pub fn receive_buffer_for(window: Bytes) -> Bytes {
+/// Received packets take about twice the memory of their payload, and data that arrives behind a loss stays for one more RTT;
+/// autotuning itself aims at twice what was read in the last RTT (`tcp_rcvbuf_grow`, 6.18: "always one RTT late"). Not more:
+/// ubik, table II, found the best rate at 4 MB on a path that holds 5 MB, and less at 8 and 16 MB.
+///
+/// Data that is sent stays until it is acknowledged. In front of a queue as long as the path, that is twice `window`, and
+/// `tcp_sndbuf_expand` (6.18) provides for twice the congestion window. A send buffer that becomes full wakes its writer when
+/// a third is free (`sk_stream_min_wspace`), and that third leaves as one burst: of a buffer of twice `window`, more than a
+/// queue of half of it takes (docs/src/doctor.md has the rates).
+pub fn buffer_for(window: Bytes) -> Bytes {
     up_to_mib(window.get().saturating_mul(2 * BUFFER_PER_WINDOW))
-}
-
-/// The third number of `tcp_wmem` with which `window` can be outstanding and as much again be ready.
-///
-/// `tcp_sndbuf_expand` (6.18) aims at twice the congestion window too: fast recovery with CUBIC needs 1.7 times. Memory
-/// per byte of payload is near 1 with segmentation offload; otherwise the buffer holds less. Rounded up to a MiB.
-/// holds less. Rounded up to a MiB.
-pub fn send_buffer_for(window: Bytes) -> Bytes {
-    up_to_mib(window.get().saturating_mul(2))
 }
 
 fn up_to_mib(bytes: u64) -> Bytes {
@@ -172,10 +168,9 @@ mod tests {
 
     #[test]
     fn buffers_are_rounded_up_to_a_mebibyte() {
-        assert_eq!(receive_buffer_for(Bytes::new(5_000_000)), Bytes::kib(20 * 1024));
-        assert_eq!(send_buffer_for(Bytes::new(5_000_000)), Bytes::kib(10 * 1024));
-        assert_eq!(receive_buffer_for(Bytes::new(1)), Bytes::kib(1024));
-        assert_eq!(send_buffer_for(Bytes::ZERO), Bytes::kib(1024));
+        assert_eq!(buffer_for(Bytes::new(5_000_000)), Bytes::kib(20 * 1024));
+        assert_eq!(buffer_for(Bytes::new(1)), Bytes::kib(1024));
+        assert_eq!(buffer_for(Bytes::ZERO), Bytes::kib(1024));
     }
 
     #[test]

@@ -311,7 +311,7 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
         "shows pages that all TCP sockets take (mem), against the limits",
     ));
     let room = facts.outstanding().max(facts.target_window().unwrap_or_default());
-    let buffer = arithmetic::receive_buffer_for(room).max(arithmetic::DEFAULT_RECEIVE_LIMIT);
+    let buffer = arithmetic::buffer_for(room).max(arithmetic::DEFAULT_RECEIVE_LIMIT);
     vec![
         advice
             .with_all(sysctl(

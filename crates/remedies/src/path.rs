@@ -174,7 +174,7 @@ fn paced(facts: &Facts<'_>, limit: Rate) -> Advice {
 
 fn bounded_by_window(facts: &Facts<'_>, rate: Rate, round_trip: Duration) -> Advice {
     let window = arithmetic::window_for(rate, round_trip);
-    let buffer = arithmetic::receive_buffer_for(window);
+    let buffer = arithmetic::buffer_for(window);
     Advice::new(format!(
         "Or limit the flow by the receiver's window: at {rate} the bandwidth-delay product is {window}. ubik \
          V recommends a window only slightly larger: with 8 and 16 MB on a path of 5 MB, the RTT rose from 40 \

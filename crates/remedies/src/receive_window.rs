@@ -13,7 +13,7 @@ use std::ops::Range;
 /// The window that the target needs, and its buffer.
 fn wanted(facts: &Facts<'_>) -> Option<(Rate, Bytes, Bytes)> {
     let (target, window) = facts.target().zip(facts.target_window())?;
-    Some((target, window, arithmetic::receive_buffer_for(window)))
+    Some((target, window, arithmetic::buffer_for(window)))
 }
 
 fn bound(facts: &Facts<'_>) -> String {
@@ -337,7 +337,7 @@ pub(crate) fn autotuning_lag(facts: &Facts<'_>) -> Vec<Advice> {
     ));
     if let Some(window) = largest {
         let initial = window.get().saturating_mul(arithmetic::BUFFER_PER_WINDOW).clamp(131_072, 16 << 20);
-        let limit = arithmetic::receive_buffer_for(window).max(arithmetic::DEFAULT_RECEIVE_LIMIT).get();
+        let limit = arithmetic::buffer_for(window).max(arithmetic::DEFAULT_RECEIVE_LIMIT).get();
         first = first
             .with_all(sysctl(
                 Host::Receiver,

@@ -10,16 +10,16 @@ pub(crate) fn full(facts: &Facts<'_>) -> Vec<Advice> {
     let bound = allows(facts, flight).map_or_else(String::new, |bound| format!(" {bound}."));
     let (raise, wanted) = match facts.target().zip(facts.target_window()) {
         Some((target, window)) => {
-            let buffer = arithmetic::send_buffer_for(window);
+            let buffer = arithmetic::buffer_for(window);
             let text = format!(
-                " {target} needs {window} in flight; with as much again ready to send, that is a buffer of \
-                 about {buffer} (an estimate: {target} is the next link rate above what was reached, not a \
-                 measurement of the path)."
+                " {target} needs {window} in flight, and with room for a queue as long as the path and for as much \
+                 again, a buffer of {buffer} (an estimate: {target} is the next link rate above what was reached, \
+                 not a measurement of the path)."
             );
             (text, Some(buffer))
         }
         None => (
-            " The buffer should be twice the bandwidth-delay product; this capture does not show the RTT."
+            " The buffer should be four times the bandwidth-delay product; this capture does not show the RTT."
                 .to_owned(),
             None,
         ),

@@ -34,7 +34,7 @@ struct Case {
     least: f64,
 }
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 13] = [
     Case {
         title: "receive buffer of 128 KiB at most",
         cause: "receive-window/buffer-too-small",
@@ -110,6 +110,56 @@ const CASES: [Case; 8] = [
         host: Host::Sender,
         setting: "sysctl net.ipv4.tcp_congestion_control",
         scenario: "[path]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nloss = \"1 %\"\n[hosts.sender.sysctl]\ntcp_congestion_control = \"reno\"\n[flows]\namount = \"4 MB\"\n",
+        is_quick: false,
+        least: 0.1,
+    },
+    Case {
+        title: "first receive buffer of 16 KiB",
+        cause: "receive-window/autotuning-lag",
+        host: Host::Receiver,
+        setting: "sysctl net.ipv4.tcp_rmem",
+        scenario: "[path]\nrate = \"100 Mbit/s\"\ndelay = \"50 ms\"\n[hosts.receiver.sysctl]\ntcp_rmem = \"4096 16384 33554432\"\n\
+                   [flows]\namount = \"1 MB\"\n",
+        is_quick: false,
+        least: 0.1,
+    },
+    Case {
+        title: "packets out of order by 50 ms",
+        cause: "loss-recovery/reordering",
+        host: Host::Sender,
+        setting: "sysctl net.ipv4.tcp_max_reordering",
+        scenario: "[path]\nrate = \"50 Mbit/s\"\ndelay = \"15 ms\"\nreorder = \"1 %\"\nreorder-by = \"40 ms\"\n\
+                   [hosts.sender.sysctl]\ntcp_max_reordering = \"3\"\n[flows]\namount = \"10 MB\"\n",
+        is_quick: false,
+        least: 0.1,
+    },
+    Case {
+        title: "SACK blocks that a firewall did not translate",
+        cause: "loss-recovery/sack-untranslated",
+        host: Host::Sender,
+        setting: "sysctl net.ipv4.tcp_sack",
+        scenario: "[path]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\n[path.forward]\nloss = \"0.5 %\"\n\
+                   [path.reverse]\nmiddleboxes = [{ sack-shift = 123456 }]\n[flows]\namount = \"6 MB\"\n",
+        is_quick: false,
+        least: 0.1,
+    },
+    Case {
+        title: "window scale rewritten on the way",
+        cause: "receive-window/scale-too-small",
+        host: Host::Sender,
+        setting: "sysctl net.ipv4.tcp_window_scaling",
+        scenario: "[path]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\n[path.reverse]\nmiddleboxes = [{ window-scale = 2 }]\n\
+                   [flows]\namount = \"2 MB\"\n",
+        is_quick: false,
+        least: 0.1,
+    },
+    Case {
+        title: "ECN marks on an empty queue",
+        cause: "congestion-window/ecn-marks",
+        host: Host::Sender,
+        setting: "sysctl net.ipv4.tcp_ecn",
+        scenario: "[path]\nrate = \"30 Mbit/s\"\ndelay = \"30 ms\"\n[path.forward]\nmiddleboxes = [{ ecn-mark = \"0.5 %\" }]\n\
+                   [hosts.sender.sysctl]\ntcp_ecn = \"1\"\n[flows]\namount = \"6 MB\"\n",
         is_quick: false,
         least: 0.1,
     },

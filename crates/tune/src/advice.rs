@@ -3,7 +3,7 @@
 //! The bandwidth-delay product is what the empty pipe holds. ubik V: a window slightly larger than that gives the whole rate, and
 //! a much larger one only fills queues. Two limits are given for each buffer: the least, with which the window reaches an eighth
 //! more than the product, computed by the model of the kernel ([`slowpath_kernels::buffers`]); and the one to set, which leaves
-//! room for data behind a loss ([`arithmetic::receive_buffer_for`], [`arithmetic::send_buffer_for`], as `doctor` does).
+//! room for data behind a loss and behind a queue ([`arithmetic::buffer_for`], as `doctor` does).
 //!
 //! References: ubik IV-A, IV-B, V; `tcp_init_mem`, `tcp_rcvbuf_grow`, `tcp_sndbuf_expand` (6.18); ip-sysctl.rst.
 
@@ -185,8 +185,7 @@ impl Numbers {
         let product = arithmetic::window_for(transfer.rate, transfer.rtt);
         let each = Bytes::new(product.get().div_ceil(streams));
         let window = Bytes::new(each.get().saturating_add(each.get().div_ceil(MARGIN)));
-        let capped = |limit: Bytes| Bytes::new(limit.get().min(MOST));
-        let limits = [arithmetic::receive_buffer_for(each), arithmetic::send_buffer_for(each)].map(capped);
+        let limit = Bytes::new(arithmetic::buffer_for(each).get().min(MOST));
         let name = kernel.name.clone();
         let mut allows = |receive: u64, send: u64| {
             let clamp = |limit: u64| u32::try_from(limit.min(MOST)).unwrap_or(u32::MAX);
@@ -197,17 +196,17 @@ impl Numbers {
         };
         let [receive_now, send_now] = [RMEM, WMEM].map(|name| known.part(name, 2));
         let (window_now, flight_now, _) = allows(receive_now.unwrap_or(0), send_now.unwrap_or(0));
-        let (most_window, most_flight, host) = allows(limits[0].get(), limits[1].get());
+        let (most_window, most_flight, host) = allows(limit.get(), limit.get());
         let size = |size: Option<u32>| size.map(|size| Bytes::new(size.into()));
         let receive = Buffer {
-            limit: limits[0],
+            limit,
             allows: most_window,
             least: size(host.tuned_receive_needed(window.get())),
             allows_now: receive_now.map(|_| window_now),
             ask: size(host.receive_needed(window.get())),
         };
         let send = Buffer {
-            limit: limits[1],
+            limit,
             allows: most_flight,
             least: size(host.tuned_send_needed(window.get())),
             allows_now: send_now.map(|_| flight_now),
@@ -302,7 +301,7 @@ mod tests {
         assert_eq!((one.product, one.each), (Bytes::new(5_000_000), Bytes::new(5_000_000)));
         assert_eq!(one.window, Bytes::new(5_625_000));
         // As doctor computes it.
-        assert_eq!((one.receive.limit, one.send.limit), (Bytes::kib(20 << 10), Bytes::kib(10 << 10)));
+        assert_eq!([one.receive.limit, one.send.limit], [Bytes::kib(20 << 10); 2]);
         for buffer in [&one.receive, &one.send] {
             assert!(buffer.allows >= one.window, "{buffer:?}");
             let least = buffer.least.expect("some limit suffices");
@@ -321,7 +320,7 @@ mod tests {
             shown[..2],
             [
                 "sysctl net.ipv4.tcp_rmem: false 4096 131072 20971520",
-                "sysctl net.ipv4.tcp_wmem: false 4096 16384 10485760",
+                "sysctl net.ipv4.tcp_wmem: false 4096 16384 20971520",
             ]
         );
         // What the kernel makes of the least limit is a window that is just large enough.

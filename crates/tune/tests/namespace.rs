@@ -7,6 +7,8 @@ mod misset;
 mod processes;
 #[path = "namespace/qdiscs.rs"]
 mod qdiscs;
+#[path = "namespace/rates.rs"]
+mod rates;
 #[path = "namespace/steering.rs"]
 mod steering;
 
@@ -29,7 +31,10 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let testbed = Testbed::well_set();
+        Self::of(Testbed::well_set())
+    }
+
+    fn of(testbed: Testbed) -> Self {
         let netns = testbed.0.path(Place::Sender);
         Self { testbed, netns, folder: tempfile::tempdir().expect("a folder") }
     }
@@ -49,7 +54,7 @@ impl Bench {
         plan
     }
 
-    fn of(&self, changes: &[(&str, &str, &str)]) -> Plan {
+    fn written(&self, changes: &[(&str, &str, &str)]) -> Plan {
         let mut text = "schema = \"slowpath/plan/1\"\n".to_owned();
         for (setting, now, then) in changes {
             text += &format!("[[change]]\nsetting = \"{setting}\"\nnow = \"{now}\"\nthen = \"{then}\"\n");
@@ -147,7 +152,7 @@ fn plan_cures_a_host_with_many_wrong_settings() {
         wrong_settings().into_iter().filter(|one| wanted.contains(&one.finding)).collect();
     chosen.iter().for_each(|one| bench.testbed.shell(&one.set));
     bench.testbed.shell(
-        "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1 window 20000 initrwnd 2 initcwnd 2 rto_min 3s",
+        "ip route replace 192.0.2.0/24 dev eth0 src 192.0.2.1 window 20000 initrwnd 2 initcwnd 2 rto_min 3s",
     );
     let found = bench.testbed.findings();
     let plan = bench.plan();
@@ -166,7 +171,7 @@ fn a_value_of_somebody_else_is_named_and_left_alone() {
     bench.set("net.ipv4.tcp_dsack", "0");
     bench.set("net.ipv4.tcp_retries2", "3");
     bench
-        .apply(&bench.of(&[SACK_ON, DSACK_ON, ("sysctl net.ipv4.tcp_retries2", "3", "15")]))
+        .apply(&bench.written(&[SACK_ON, DSACK_ON, ("sysctl net.ipv4.tcp_retries2", "3", "15")]))
         .expect("applied");
     bench.set("net.ipv4.tcp_retries2", "12");
     bench.set(SACK, "0");
@@ -186,7 +191,7 @@ fn a_value_of_somebody_else_is_named_and_left_alone() {
 fn plan_for_another_state_is_refused_before_anything_is_journaled() {
     let bench = Bench::new();
     bench.set("net.ipv4.tcp_dsack", "0");
-    let error = bench.apply(&bench.of(&[DSACK_ON, SACK_ON])).expect_err("SACK is on");
+    let error = bench.apply(&bench.written(&[DSACK_ON, SACK_ON])).expect_err("SACK is on");
     let says = error.to_string();
     assert!(
         says.contains("sysctl net.ipv4.tcp_sack is \"1\", not \"0\"") && says.contains("make a new plan"),
@@ -217,12 +222,12 @@ fn refused_values_undo_what_was_changed_before() {
             "the kernel refuses it",
         ),
         ("link eth0 mtu", "1500", "4294967295", "`ip link set eth0 mtu 4294967295` failed"),
-        ("route 10.77.0.2/32", "none", "via 192.0.2.1 dev eth0", "failed: "),
+        ("route 192.0.2.2/32", "none", "via 198.51.100.1 dev eth0", "failed: "),
         ("qdisc eth0 root pfifo limit", "1", "2", "has no qdisc pfifo"),
         ("link eth9 mtu", "1500", "9000", "there is no interface eth9"),
         ("sysctl net.ipv4.tcp_nonesuch", "1", "2", "has no net.ipv4.tcp_nonesuch"),
     ] {
-        let error = bench.apply(&bench.of(&[SACK_ON, (setting, now, then)])).expect_err(then);
+        let error = bench.apply(&bench.written(&[SACK_ON, (setting, now, then)])).expect_err(then);
         let mut text = error.to_string();
         if let Some(cause) = std::error::Error::source(&error) {
             text += &format!(": {cause}");
@@ -242,7 +247,7 @@ fn refused_values_undo_what_was_changed_before() {
 fn a_namespace_that_is_gone_has_nothing_to_revert() {
     let mut bench = Bench::new();
     bench.set(SACK, "0");
-    bench.apply(&bench.of(&[SACK_ON])).expect("applied");
+    bench.apply(&bench.written(&[SACK_ON])).expect("applied");
     // Its settings go with it, and another one gets its place.
     bench.testbed = Testbed::well_set();
     bench.set(SACK, "1");
@@ -257,7 +262,7 @@ fn plans_on_top_of_each_other_are_reverted_in_reverse() {
     let bench = Bench::new();
     let name = "net.ipv4.tcp_retries2";
     for (now, then) in [("15", "14"), ("14", "13"), ("13", "12")] {
-        bench.apply(&bench.of(&[("sysctl net.ipv4.tcp_retries2", now, then)])).expect("applied");
+        bench.apply(&bench.written(&[("sysctl net.ipv4.tcp_retries2", now, then)])).expect("applied");
     }
     for value in ["13", "14", "15"] {
         assert!(bench.revert().is_whole());
@@ -271,8 +276,8 @@ fn routes_of_each_family_come_back_with_all_attributes() {
     let bench = Bench::new();
     bench.testbed.shell("ip -6 addr add 2001:db8::1/64 dev eth0 nodad");
     let others = [
-        "default via 10.77.0.2 dev eth0 proto dhcp src 10.77.0.1 metric 100 mtu lock 1400 initcwnd 2",
-        "192.0.2.0/24 via 10.77.0.2 dev eth0 rto_min 3s congctl reno features ecn quickack 1 ssthresh lock 20",
+        "default via 192.0.2.2 dev eth0 proto dhcp src 192.0.2.1 metric 100 mtu lock 1400 initcwnd 2",
+        "198.51.100.0/24 via 192.0.2.2 dev eth0 rto_min 3s congctl reno features ecn quickack 1 ssthresh lock 20",
     ];
     others.iter().for_each(|route| bench.testbed.shell(&format!("ip route add {route}")));
     bench.testbed.shell("ip -6 route add 2001:db8:1::/48 via 2001:db8::2 dev eth0 metric 30 initrwnd 2");
@@ -289,7 +294,7 @@ fn routes_of_each_family_come_back_with_all_attributes() {
     let mut changes = Vec::new();
     for (setting, out) in [
         ("route default", " initcwnd 2"),
-        ("route 192.0.2.0/24", " ssthresh lock 20"),
+        ("route 198.51.100.0/24", " ssthresh lock 20"),
         ("route -6 2001:db8:1::/48", " initrwnd 2"),
         ("route -6 2001:db8::/64", ""),
     ] {
@@ -301,7 +306,7 @@ fn routes_of_each_family_come_back_with_all_attributes() {
     changes.push(("route -6 2001:db8::9/128", "none".to_owned(), "dev eth0 initcwnd 20".to_owned()));
     let changes: Vec<(&str, &str, &str)> =
         changes.iter().map(|(setting, now, then)| (*setting, now.as_str(), then.as_str())).collect();
-    bench.apply(&bench.of(&changes)).expect("applied");
+    bench.apply(&bench.written(&changes)).expect("applied");
     let after = show();
     assert!(
         !after.contains("initcwnd 2 ") && !after.contains("ssthresh") && !after.contains("initrwnd"),

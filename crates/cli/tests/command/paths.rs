@@ -396,7 +396,6 @@ mod lab {
     //! A path of the lab.
 
     use super::*;
-    use slowpath_lab::clock;
     use slowpath_lab::namespaces::Place as Namespace;
     use slowpath_lab::relay::Relay;
     use slowpath_lab::settings::Settings;
@@ -404,7 +403,6 @@ mod lab {
     use slowpath_model::Rate;
     use slowpath_path::PathConfig;
     use slowpath_path::link::{LinkConfig, QueueLimit};
-    use std::sync::atomic::AtomicBool;
 
     const MBIT: u64 = 1_000_000;
     const MS: u64 = 1_000_000;
@@ -428,18 +426,13 @@ mod lab {
         let way =
             PathConfig { link: Some(link), delay: Duration::from_nanos(RTT / 2), ..PathConfig::default() };
         let relay = Relay::open(&namespaces, testbed::ways(&settings, [&way, &way], [1, 2])).expect("a path");
-        let stop = AtomicBool::new(false);
         let inside = |place, args: &[&str]| {
             let mut command = namespaces.command(place, env!("CARGO_BIN_EXE_slowpath"));
             command.args(args).current_dir(folder.path("")).env("NO_COLOR", "1");
             command
         };
         let receiver = hosts.receiver.to_string();
-        let shown = thread::scope(|scope| {
-            scope.spawn(|| {
-                clock::make_thread_punctual(20);
-                relay.run(&stop)
-            });
+        let shown = relay.during(|| {
             let listen = format!("{receiver}:5717");
             let mut far = inside(Namespace::Receiver, &["probe", "--serve", "--listen", &listen]);
             let mut far = far.stdout(Stdio::piped()).spawn().expect("it runs");
@@ -461,7 +454,6 @@ mod lab {
             let refused = inside(Namespace::Sender, &measure).output().expect("it runs");
             let _ = far.kill();
             let _ = far.wait();
-            stop.store(true, Ordering::Relaxed);
             (shown, outcome(&refused))
         });
         let (shown, (code, _, err)) = shown;

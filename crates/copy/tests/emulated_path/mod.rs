@@ -10,12 +10,11 @@ use slowpath_copy::place::Place;
 use slowpath_copy::protocol::Tuning;
 use slowpath_copy::real::far::Server;
 use slowpath_copy::real::near::{Wanted, copy};
-use slowpath_lab::clock;
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::Host;
+use slowpath_lab::iperf3;
 use slowpath_lab::namespaces::{Namespaces, Place as At};
 use slowpath_lab::path::PathConfig;
-use slowpath_lab::path::link::{LinkConfig, QueueLimit};
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::relay::Relay;
 use slowpath_lab::scratch::Scratch;
@@ -31,8 +30,6 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The relay has priority over everything else: it is not what is measured.
-const RELAY_PRIORITY: i32 = 20;
 const TOKEN: &[u8] = b"0123456789abcdef0123456789abcdef";
 
 /// What moves the data.
@@ -103,11 +100,7 @@ pub fn median(numbers: &[f64]) -> f64 {
 
 impl Cell {
     fn ways(&self) -> [PathConfig; 2] {
-        let rate = Rate::mbit(self.rate_mbit);
-        // A queue of half an RTT, and never less than 5 ms.
-        let queue = rate.amount_in((self.rtt / 2).max(Duration::from_millis(5)));
-        let link = LinkConfig { rate, queue: QueueLimit::Bytes(queue), stalls: vec![] };
-        let back = PathConfig { link: Some(link), delay: self.rtt / 2, ..PathConfig::default() };
+        let back = testbed::direction(Rate::mbit(self.rate_mbit), self.rtt);
         let loss = (self.loss_ppm > 0).then_some(LossConfig::Random { probability_ppm: self.loss_ppm });
         [PathConfig { loss: loss.into_iter().collect(), ..back.clone() }, back]
     }
@@ -151,25 +144,16 @@ impl Cell {
             testbed::ways(&settings, [&there, &back], [seed * 2 + 1, seed * 2 + 2]),
         )?;
         let scratch = Scratch::create()?;
-        let relay_stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                clock::make_thread_punctual(RELAY_PRIORITY);
-                relay.run(&relay_stop)
-            });
-            let lasted = match program {
-                Program::Copy
-                | Program::CopyDrs
-                | Program::CopyHints
-                | Program::CopyHintsFixed
-                | Program::CopyOne => self.copy(program, &namespaces, &scratch),
-                Program::Iperf3 => self.iperf3(&namespaces, &[]),
-                Program::Iperf3Many => self.iperf3(&namespaces, &["-P", "8"]),
-                Program::Scp => self.ssh(Client::Scp, &namespaces, &scratch),
-                Program::Rsync => self.ssh(Client::Rsync, &namespaces, &scratch),
-            };
-            relay_stop.store(true, Ordering::Relaxed);
-            lasted
+        relay.during(|| match program {
+            Program::Copy
+            | Program::CopyDrs
+            | Program::CopyHints
+            | Program::CopyHintsFixed
+            | Program::CopyOne => self.copy(program, &namespaces, &scratch),
+            Program::Iperf3 => iperf3::send(&namespaces, Host::Sender, self.amount, &[]),
+            Program::Iperf3Many => iperf3::send(&namespaces, Host::Sender, self.amount, &["-P", "8"]),
+            Program::Scp => self.ssh(Client::Scp, &namespaces, &scratch),
+            Program::Rsync => self.ssh(Client::Rsync, &namespaces, &scratch),
         })
     }
 
@@ -228,26 +212,6 @@ impl Cell {
     fn hints(&self) -> Hints {
         let window = Bytes::new(2_663_000);
         Hints { rtt: Some(self.rtt), rate: Some(Rate::mbit(self.rate_mbit)), window: Some(window) }
-    }
-
-    fn iperf3(&self, namespaces: &Namespaces, more: &[&str]) -> Result<Duration, LabError> {
-        let to = testbed::address(slowpath_lab::settings::Family::V4, Host::Receiver).to_string();
-        let mut server = namespaces.command(At::Receiver, "iperf3");
-        let mut server =
-            server.args(["-s", "-1"]).stdout(Stdio::null()).spawn().expect("iperf3 is installed");
-        std::thread::sleep(Duration::from_millis(300));
-        // Of all streams together.
-        let amount = self.amount.to_string();
-        let mut words = vec!["iperf3", "-c", &to, "-n", &amount];
-        words.extend(more);
-        let began = Instant::now();
-        let ended = namespaces.output(At::Sender, &words);
-        let lasted = began.elapsed();
-        if ended.is_err() {
-            let _ = server.kill();
-        }
-        let _ = server.wait();
-        ended.map(|_| lasted)
     }
 
     fn ssh(&self, client: Client, namespaces: &Namespaces, scratch: &Scratch) -> Result<Duration, LabError> {

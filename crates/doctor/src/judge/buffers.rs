@@ -64,7 +64,7 @@ fn receive_buffer(exam: &Examination<'_>) -> Option<Finding> {
     if advertised_part(exam).is_some() {
         return None;
     }
-    let needed = arithmetic::receive_buffer_for(exam.goal.window_of_each());
+    let needed = arithmetic::buffer_for(exam.goal.window_of_each());
     Some(
         Finding::new(
             Check::ReceiveBuffer,
@@ -139,12 +139,17 @@ fn fixed_buffers(exam: &Examination<'_>) -> Option<Finding> {
 /// Outstanding quarters of a send buffer, an estimate: between two thirds, where the writer is woken
 /// (`sk_stream_min_wspace`, 6.18), and all. Measured: 0.64 to 0.72 (docs/src/doctor.md).
 const SENT_QUARTERS: u64 = 3;
+/// A send buffer of fewer windows becomes full: the kernel provides for twice the congestion window (`tcp_sndbuf_expand`,
+/// 6.18), which in front of a queue of half the product is one and a half times the product.
+const NEVER_FULL: u64 = 3;
 
 fn send_buffer(exam: &Examination<'_>) -> Option<Finding> {
     let most = exam.host.part(WMEM, 2)?;
     let sent = Bytes::new((most / 4).saturating_mul(SENT_QUARTERS));
-    let severity = exam.limits(exam.goal.rate_with(sent)?)?;
-    let needed = arithmetic::send_buffer_for(exam.goal.window_of_each());
+    let window = exam.goal.window_of_each();
+    let needed = arithmetic::buffer_for(window);
+    let fills = most < window.get().saturating_mul(NEVER_FULL);
+    let severity = exam.limits(exam.goal.rate_with(sent)?).or(fills.then_some(Severity::Costs))?;
     Some(
         Finding::new(
             Check::SendBuffer,
@@ -155,8 +160,9 @@ fn send_buffer(exam: &Examination<'_>) -> Option<Finding> {
         .because(
             format!(
                 "Data stays in the buffer until it is acknowledged, and the writer is woken when a third is free: \
-                 about {sent} of {} can be in flight, and the transfer needs {}. Twice that leaves as much ready \
-                 to be sent.",
+                 about {sent} of {} can be in flight, and the transfer needs {}. Where a buffer becomes full, that \
+                 third leaves as one burst, and a short queue on the path drops a part of it. Four times that is \
+                 room for a queue as long as the path, and for as much again.",
                 Bytes::new(most),
                 exam.product()
             ),
@@ -174,7 +180,7 @@ fn memory(exam: &Examination<'_>) -> Option<Finding> {
     let pressure = pages.saturating_mul(page);
     let window = Bytes::new(pressure / arithmetic::BUFFER_PER_WINDOW);
     let severity = exam.limits(arithmetic::largest_rate(window, exam.goal.rtt)?)?;
-    let needed = arithmetic::receive_buffer_for(exam.goal.window()).get().div_ceil(page);
+    let needed = arithmetic::buffer_for(exam.goal.window()).get().div_ceil(page);
     let value = format!("{} {needed} {}", needed - needed / 4, needed + needed / 2);
     Some(
         Finding::new(
@@ -233,7 +239,8 @@ fn own_buffers(exam: &Examination<'_>) -> Option<Finding> {
             "ubik IV-A; sk_setsockopt, SO_RCVBUF (6.18); sysctl/net.rst, rmem_max",
         );
     for Low { setting, most, .. } in &low {
-        let value = arithmetic::send_buffer_for(needed).get().to_string();
+        // Of which the kernel makes twice as much.
+        let value = (arithmetic::buffer_for(needed).get() / 2).to_string();
         finding = finding.fixed_by(sysctl(setting, &value, &most.to_string()));
     }
     Some(finding)

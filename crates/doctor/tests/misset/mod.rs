@@ -8,8 +8,9 @@ use slowpath_model::Rate;
 use std::net::IpAddr;
 use std::time::Duration;
 
-pub const HERE: [u8; 4] = [10, 77, 0, 1];
-pub const PEER: [u8; 4] = [10, 77, 0, 2];
+// As in the lab (RFC 5737).
+const HERE: [u8; 4] = [192, 0, 2, 1];
+pub const PEER: [u8; 4] = [192, 0, 2, 2];
 
 pub fn goal() -> Goal {
     Goal { rate: Rate::mbit(1000), rtt: Duration::from_millis(20), streams: 1, role: Role::Both }
@@ -54,12 +55,17 @@ impl Testbed {
         let there = namespaces.path(Place::Receiver);
         let link = format!("link add eth0 type veth peer name eth0 netns {there}");
         namespaces.ip(Place::Sender, &link).expect("a veth");
-        let testbed = Self(namespaces);
         for (place, address) in [(Place::Sender, HERE), (Place::Receiver, PEER)] {
             let address = IpAddr::from(address);
-            testbed.0.ip(place, &format!("addr add {address}/24 dev eth0")).expect("an address");
-            testbed.0.ip(place, "link set eth0 up").expect("up");
+            namespaces.ip(place, &format!("addr add {address}/24 dev eth0")).expect("an address");
+            namespaces.ip(place, "link set eth0 up").expect("up");
         }
+        Self::of(namespaces)
+    }
+
+    /// Of two hosts with these addresses, the good settings on the first.
+    pub fn of(namespaces: Namespaces) -> Self {
+        let testbed = Self(namespaces);
         testbed.shell("tc qdisc replace dev eth0 root pfifo_fast && ip link set eth0 txqueuelen 1000");
         for (name, value) in WELL_SET {
             testbed.0.sysctl(Place::Sender, name, value).expect("a setting");
@@ -119,9 +125,9 @@ fn offload(finding: &'static str, option: &str) -> WrongSetting {
 }
 
 fn route(finding: &'static str, attribute: &str) -> WrongSetting {
-    let line = "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1";
+    let line = "ip route replace 192.0.2.0/24 dev eth0 src 192.0.2.1";
     // A fix may have added its own route.
-    let reset = format!("ip route del 10.77.0.2/32 2>&1; {line}");
+    let reset = format!("ip route del 192.0.2.2/32 2>&1; {line}");
     by_shell(finding, &format!("{line} {attribute}"), &reset)
 }
 

@@ -84,6 +84,15 @@ impl Way {
     }
 }
 
+/// Sets all of these when it is dropped, also by a panic.
+pub(crate) struct StopOnDrop<'a, const N: usize>(pub [&'a AtomicBool; N]);
+
+impl<const N: usize> Drop for StopOnDrop<'_, N> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
+    }
+}
+
 /// Both directions, ready to run.
 #[derive(Debug)]
 pub struct Relay {
@@ -94,6 +103,8 @@ pub struct Relay {
 
 /// Frames read, or delivered, before the other direction's turn.
 const BATCH: usize = 64;
+/// Of its thread, over everything else: it is not what is measured.
+const PRIORITY: i32 = 20;
 
 impl Relay {
     /// Opens an end towards each of the hosts, in the form they were built with.
@@ -116,9 +127,22 @@ impl Relay {
         })
     }
 
-    /// Carries packets until `stop` is set; returns the reports of the forward and the backward direction, and the
-    /// cost.
+    /// Carries packets while `work` runs, in a thread of its own.
+    pub fn during<T>(self, work: impl FnOnce() -> T) -> T {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.run(&stop));
+            let done = StopOnDrop([&stop]);
+            let result = work();
+            drop(done);
+            result
+        })
+    }
+
+    /// Carries packets until `stop` is set, and gives the calling thread priority for it. Returns the reports of the forward
+    /// and the backward direction, and the cost.
     pub fn run(mut self, stop: &AtomicBool) -> ([DirectionReport; 2], Cost) {
+        clock::make_thread_punctual(PRIORITY);
         let (began_ns, began_cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
         let sockets = [0, 1].map(|n: usize| self.directions[n].input.as_raw_fd());
         let mut last_delivery_ns = 0;

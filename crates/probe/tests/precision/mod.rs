@@ -18,9 +18,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The relay has priority over everything else: it is not what is measured.
-const RELAY_PRIORITY: i32 = 20;
-/// Then the two ends: other work of the machine is not measured either.
+/// Of the two ends: other work of the machine is not measured.
 const END_PRIORITY: i32 = 10;
 /// Far above every rate of the grid, so that no result is the cap.
 const CAP: Caps = Caps { rate: Rate::mbit(4000), duration: Duration::from_secs(10) };
@@ -78,32 +76,27 @@ impl Cell {
         let relay = Relay::open(&namespaces, testbed::ways(&settings, [&there, &back], [1, 2]))?;
         let stop = AtomicBool::new(false);
         let stopped = || stop.load(Ordering::Relaxed);
-        let (relay_stop, listening) = (AtomicBool::new(false), SocketAddr::new(hosts.receiver, 5717));
+        let listening = SocketAddr::new(hosts.receiver, 5717);
         let server = namespaces.inside(Place::Receiver, || Ok(Server::bind(listening, CAP)))?;
         let server = server.expect("it listens");
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                clock::make_thread_punctual(RELAY_PRIORITY);
-                relay.run(&relay_stop)
-            });
-            // Its threads, and so its sockets, are in the namespace of the thread that created them.
-            let server = &server;
-            let serving = scope.spawn(|| {
-                namespaces.inside(Place::Receiver, || {
-                    clock::make_thread_punctual(END_PRIORITY);
-                    server.run(&stopped, &|_| ()).expect("it serves");
-                    Ok(())
-                })
-            });
-            let found = namespaces.inside(Place::Sender, || {
-                clock::make_thread_punctual(END_PRIORITY);
-                Ok(measured(listening))
-            });
-            stop.store(true, Ordering::Relaxed);
-            let served = serving.join().expect("it ends");
-            relay_stop.store(true, Ordering::Relaxed);
-            served?;
-            Ok(found?.expect("it is measured"))
+        // Its threads, and so its sockets, are in the namespace of the thread that created them.
+        let serve = || {
+            clock::make_thread_punctual(END_PRIORITY);
+            server.run(&stopped, &|_| ()).expect("it serves");
+            Ok(())
+        };
+        let probe = || {
+            clock::make_thread_punctual(END_PRIORITY);
+            Ok(measured(listening))
+        };
+        relay.during(|| {
+            std::thread::scope(|scope| {
+                let serving = scope.spawn(|| namespaces.inside(Place::Receiver, serve));
+                let found = namespaces.inside(Place::Sender, probe);
+                stop.store(true, Ordering::Relaxed);
+                serving.join().expect("it ends")?;
+                Ok(found?.expect("it is measured"))
+            })
         })
     }
 }

@@ -15,12 +15,10 @@ use slowpath_ftp::{Basis, FtpError, PathValues, Tuning};
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::Host;
 use slowpath_lab::namespaces::{Namespaces, Place as At};
-use slowpath_lab::path::PathConfig;
-use slowpath_lab::path::link::{LinkConfig, QueueLimit};
 use slowpath_lab::relay::Relay;
 use slowpath_lab::scratch::Scratch;
 use slowpath_lab::settings::{Family, Offload, Settings};
-use slowpath_lab::{clock, signals, testbed};
+use slowpath_lab::{signals, testbed};
 use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{Path, Technique};
 use std::net::SocketAddr;
@@ -29,12 +27,8 @@ use std::time::Duration;
 
 /// The buffers of a kernel without autotuning, as in the simulation (`SK_RMEM_MAX` of 2.2).
 const UNTUNED: u64 = 64 << 10;
-/// The relay has priority over everything else: it is not what is measured.
-const RELAY_PRIORITY: i32 = 20;
 /// An untuned transfer is as fast at its beginning as at its end. It moves no more than it can in this time.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
-/// The queue before the bottleneck holds half an RTT, and never less than this.
-const LEAST_QUEUE: Duration = Duration::from_millis(5);
 /// The FTP server's port.
 const PORT: u16 = 2121;
 
@@ -169,23 +163,12 @@ fn transfer_by(technique: Technique, path: &Path, seed: u64, stop: &AtomicBool) 
     // Whatever this machine's default is. By the route, as a namespace may not take any for its default.
     settings.sender_route = Some("congctl cubic".to_owned());
     let (namespaces, _) = testbed::build(&settings)?;
-    let queue = path.rate.amount_in((path.delay / 2).max(LEAST_QUEUE));
-    let link = LinkConfig { rate: path.rate, queue: QueueLimit::Bytes(queue), stalls: vec![] };
-    let way = PathConfig { link: Some(link), delay: path.delay / 2, ..PathConfig::default() };
+    let way = testbed::direction(path.rate, path.delay);
     let ways = testbed::ways(&settings, [&way, &way], [seed * 2 + 1, seed * 2 + 2]);
     let relay = Relay::open(&namespaces, ways)?;
-    let relay_ends = AtomicBool::new(false);
     let amount = amount(technique, path);
-    let report = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            clock::make_thread_punctual(RELAY_PRIORITY);
-            relay.run(&relay_ends)
-        });
-        let stops = || stop.load(Ordering::Relaxed);
-        let report = fetch(technique, path, amount, &namespaces, &stops);
-        relay_ends.store(true, Ordering::Relaxed);
-        report
-    })?;
+    let stops = || stop.load(Ordering::Relaxed);
+    let report = relay.during(|| fetch(technique, path, amount, &namespaces, &stops))?;
     let rate = Rate::of(Bytes::new(amount), report.began + report.moving).unwrap_or(Rate::bits_per_second(0));
     Ok(Run { rate, report })
 }

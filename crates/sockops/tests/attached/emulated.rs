@@ -2,23 +2,16 @@
 //! buffers set by the program, and with limits that were raised by hand.
 
 use crate::{buffers, config, group::Group, median};
-use slowpath_lab::clock;
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::Host;
-use slowpath_lab::namespaces::{Namespaces, Place};
-use slowpath_lab::path::PathConfig;
-use slowpath_lab::path::link::{LinkConfig, QueueLimit};
+use slowpath_lab::iperf3;
 use slowpath_lab::relay::Relay;
 use slowpath_lab::settings::{Family, Offload, Settings};
 use slowpath_lab::testbed;
 use slowpath_model::Rate;
 use slowpath_sockops::{Most, Prefix, Targets, Tuner};
-use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The relay has priority over everything else: it is not what is measured.
-const RELAY_PRIORITY: i32 = 20;
 /// `tcp_wmem` and `tcp_rmem` of Linux 2.6.
 const OLD: [&str; 2] = ["4096 16384 131072", "4096 87380 174760"];
 
@@ -67,50 +60,21 @@ impl Cell {
         let (namespaces, _) = testbed::build(&settings)?;
         let rate = Rate::mbit(self.rate_mbit);
         let product = rate.amount_in(self.rtt);
-        let queue = rate.amount_in((self.rtt / 2).max(Duration::from_millis(5)));
-        let link = LinkConfig { rate, queue: QueueLimit::Bytes(queue), stalls: vec![] };
-        let way = PathConfig { link: Some(link), delay: self.rtt / 2, ..PathConfig::default() };
+        let way = testbed::direction(rate, self.rtt);
         let ways = testbed::ways(&settings, [&way, &way], [seed * 2 + 1, seed * 2 + 2]);
         let relay = Relay::open(&namespaces, ways)?;
         // What `--to PREFIX,rate=,rtt=` asks for is computed by a crate above; these are the rules of `arithmetic`.
-        let target = buffers(product.get() * 2, product.get() * 4);
+        let target = buffers(product.get() * 4, product.get() * 4);
         let hosts = [Host::Sender, Host::Receiver].map(|host| testbed::address(Family::V4, host));
         let targets = Targets::of(&hosts.map(|address| (Prefix::of(address), target.clone())), &[]);
         let tuner = (tuning == Tuning::Sockops).then(|| {
             Tuner::attach(group.path(), Most { prefixes: 2 }, &config(), &targets).expect("it is attached")
         });
-        let stop = AtomicBool::new(false);
-        let lasted = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                clock::make_thread_punctual(RELAY_PRIORITY);
-                relay.run(&stop)
-            });
-            let lasted = iperf3(&namespaces, amount);
-            stop.store(true, Ordering::Relaxed);
-            lasted
-        });
+        let lasted = relay.during(|| iperf3::send(&namespaces, Host::Sender, amount, &["-C", "cubic"]));
         if let Some(tuner) = tuner {
             let counts = tuner.counts().expect("the kernel answers");
             assert!(counts.tuned >= 4, "control and data connection at both ends: {counts:?}");
         }
         lasted
     }
-}
-
-/// How long it takes from the start of the client to its end.
-fn iperf3(namespaces: &Namespaces, amount: u64) -> Result<Duration, LabError> {
-    let to = testbed::address(Family::V4, Host::Receiver).to_string();
-    let mut server = namespaces.command(Place::Receiver, "iperf3");
-    let mut server = server.args(["-s", "-1"]).stdout(Stdio::null()).spawn().expect("iperf3 is installed");
-    std::thread::sleep(Duration::from_millis(300));
-    let began = Instant::now();
-    let amount = amount.to_string();
-    let words = ["iperf3", "-C", "cubic", "-c", &to, "-n", &amount];
-    let ended = namespaces.output(Place::Sender, &words);
-    let lasted = began.elapsed();
-    if ended.is_err() {
-        let _ = server.kill();
-    }
-    let _ = server.wait();
-    ended.map(|_| lasted)
 }

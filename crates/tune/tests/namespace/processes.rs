@@ -115,7 +115,7 @@ fn each_thread_gets_its_own_value_back() {
     let read = slowpath_tune::Access::reading().read(&threaded.setting("nice").parse().expect("a setting"));
     let now = read.expect("values");
     assert!(now.contains(&format!("{last}=7")), "{now}");
-    bench.apply(&bench.of(&[(&threaded.setting("nice"), &now, "-5")])).expect("applied");
+    bench.apply(&bench.written(&[(&threaded.setting("nice"), &now, "-5")])).expect("applied");
     assert!(threaded.nice().iter().all(|nice| *nice == -5), "{:?}", threaded.nice());
     // A new thread inherits, and is taken back with the others.
     threaded.add();
@@ -142,7 +142,7 @@ fn policy_and_cpus_come_back_and_the_nice_value_stays() {
     ];
     let changes: Vec<(&str, &str, &str)> =
         changes.iter().map(|(setting, now, then)| (setting.as_str(), *now, *then)).collect();
-    bench.apply(&bench.of(&changes)).expect("applied");
+    bench.apply(&bench.written(&changes)).expect("applied");
     let show = || {
         let pid = threaded.pid().to_string();
         let show = |program: &str, args: &[&str]| {
@@ -163,7 +163,7 @@ fn policy_and_cpus_come_back_and_the_nice_value_stays() {
 fn a_thread_that_somebody_else_has_changed_is_left_alone() {
     let bench = Bench::new();
     let threaded = Threaded::new();
-    bench.apply(&bench.of(&[(&threaded.setting("nice"), "0", "5")])).expect("applied");
+    bench.apply(&bench.written(&[(&threaded.setting("nice"), "0", "5")])).expect("applied");
     let last = threaded.threads().into_iter().max().expect("threads");
     renice(last, "9");
     assert!(matches!(bench.state().1[..], [Force::Drifted { .. }]));
@@ -181,14 +181,14 @@ fn a_process_that_has_ended_has_nothing_to_revert() {
     bench.set(SACK, "0");
     let threaded = Threaded::new();
     let setting = threaded.setting("nice");
-    bench.apply(&bench.of(&[SACK_ON, (&setting, "0", "5")])).expect("applied");
+    bench.apply(&bench.written(&[SACK_ON, (&setting, "0", "5")])).expect("applied");
     drop(threaded);
     assert_eq!(bench.state().1[0], Force::InForce);
     assert!(matches!(bench.state().1[1], Force::Gone(_)));
     let reverted = bench.revert();
     assert!(matches!(reverted.taken[0].fate, Fate::Gone(_)) && reverted.is_whole(), "{reverted:#?}");
     assert_eq!(bench.sysctl(SACK), "0");
-    let error = bench.apply(&bench.of(&[(&setting, "0", "5")])).expect_err("it has ended");
+    let error = bench.apply(&bench.written(&[(&setting, "0", "5")])).expect_err("it has ended");
     let cause = std::error::Error::source(&error).expect("a reason").to_string();
     assert!(cause.starts_with("there is no process"), "{cause}");
 }
@@ -198,7 +198,7 @@ fn a_process_that_has_ended_has_nothing_to_revert() {
 fn another_process_with_the_number_is_not_touched() {
     let bench = Bench::new();
     let threaded = Threaded::new();
-    bench.apply(&bench.of(&[(&threaded.setting("nice"), "0", "5")])).expect("applied");
+    bench.apply(&bench.written(&[(&threaded.setting("nice"), "0", "5")])).expect("applied");
     // As if the number had been given again: the journal is about a process that was started before.
     let file = bench.journal().folder().join("0001.jsonl");
     let text = fs::read_to_string(&file).expect("a journal");
@@ -216,7 +216,7 @@ fn a_process_outlives_the_namespace_of_its_plan() {
     let mut bench = Bench::new();
     bench.set(SACK, "0");
     let threaded = Threaded::new();
-    bench.apply(&bench.of(&[SACK_ON, (&threaded.setting("nice"), "0", "5")])).expect("applied");
+    bench.apply(&bench.written(&[SACK_ON, (&threaded.setting("nice"), "0", "5")])).expect("applied");
     bench.testbed = Testbed::well_set();
     assert!(
         matches!(bench.state(), (State::Applied, forces) if matches!(forces[..], [Force::Gone(_), Force::InForce]))
@@ -236,15 +236,16 @@ fn what_cannot_be_scheduled_is_refused_with_the_reason() {
     let pid = threaded.pid();
     let start = slowpath_tune::Access::reading().named(&nice.parse().expect("a setting")).expect("it runs");
     let twice = [(nice.as_str(), "0", "5"), (&start.to_string(), "0", "6")];
-    let error = bench.apply(&bench.of(&twice)).expect_err("twice");
+    let error = bench.apply(&bench.written(&twice)).expect_err("twice");
     assert!(error.to_string().contains(&format!("the plan changes {start} twice")), "{error}");
-    let error = bench.apply(&bench.of(&[(&format!("process {pid}@1 nice"), "0", "5")])).expect_err("another");
+    let error =
+        bench.apply(&bench.written(&[(&format!("process {pid}@1 nice"), "0", "5")])).expect_err("another");
     let cause = std::error::Error::source(&error).expect("a reason").to_string();
     assert!(cause.contains("is another one now"), "{cause}");
-    let error = bench.apply(&bench.of(&[(&nice, "1", "5")])).expect_err("it is 0");
+    let error = bench.apply(&bench.written(&[(&nice, "1", "5")])).expect_err("it is 0");
     assert!(error.to_string().contains("nice is \"0\", not \"1\""), "{error}");
     let all = slowpath_tune::Access::reading().read(&affinity.parse().expect("a setting")).expect("CPUs");
-    let error = bench.apply(&bench.of(&[(&affinity, &all, "8191")])).expect_err("no such CPU");
+    let error = bench.apply(&bench.written(&[(&affinity, &all, "8191")])).expect_err("no such CPU");
     assert!(std::error::Error::source(&error).expect("a reason").to_string().contains("not online are 8191"));
     assert!(status(&bench.journal()).expect("a journal").is_empty());
 }

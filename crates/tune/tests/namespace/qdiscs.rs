@@ -48,7 +48,7 @@ fn each_kind_replaces_the_default_and_comes_back_from_another() {
     assert_eq!(read(&bench).as_deref(), Ok("default"));
     let (mut tested, mut missing) = (0, Vec::new());
     for kind in KINDS {
-        match bench.apply(&bench.of(&[(ROOT, "default", kind)])) {
+        match bench.apply(&bench.written(&[(ROOT, "default", kind)])) {
             Ok(applied) => assert!(applied.changes[0].new.starts_with("handle "), "{applied:?}"),
             Err(error) => {
                 let text = error.to_string();
@@ -60,7 +60,9 @@ fn each_kind_replaces_the_default_and_comes_back_from_another() {
         }
         let (shown, now) = (show(&bench), read(&bench).expect(kind));
         for other in ["pfifo limit 5", "default"] {
-            bench.apply(&bench.of(&[(ROOT, &now, other)])).unwrap_or_else(|error| panic!("{kind}: {error}"));
+            bench
+                .apply(&bench.written(&[(ROOT, &now, other)]))
+                .unwrap_or_else(|error| panic!("{kind}: {error}"));
             assert_ne!(show(&bench), shown, "{kind}");
             let reverted = bench.revert();
             assert_eq!(reverted.taken[0].fate, Fate::Restored, "{kind}: {reverted:#?}");
@@ -78,7 +80,7 @@ fn each_kind_replaces_the_default_and_comes_back_from_another() {
 #[ignore = "needs root"]
 fn what_somebody_else_has_made_of_it_is_left_alone() {
     let bench = bench();
-    bench.apply(&bench.of(&[(ROOT, "default", "pfifo")])).expect("applied");
+    bench.apply(&bench.written(&[(ROOT, "default", "pfifo")])).expect("applied");
     // The plan did not say a limit.
     bench.testbed.shell("tc qdisc change dev eth0 root pfifo limit 3");
     let reverted = bench.revert();
@@ -105,7 +107,7 @@ fn classes_and_filters_are_left_to_a_person() {
         let before = show(&bench);
         let error = read(&bench).expect_err(set);
         assert!(error.contains(says), "{error}");
-        bench.apply(&bench.of(&[(ROOT, "default", "pfifo limit 5")])).expect_err("refused");
+        bench.apply(&bench.written(&[(ROOT, "default", "pfifo limit 5")])).expect_err("refused");
         assert_eq!(show(&bench), before);
     }
     assert!(status(&bench.journal()).expect("a journal").is_empty());

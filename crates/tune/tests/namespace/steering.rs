@@ -30,13 +30,13 @@ fn steering_is_that_of_the_namespace() {
         ("rfs multi0 rx-1", "0", "4096"),
         ("xps multi0 tx-1", "none", "0"),
     ];
-    bench.apply(&bench.of(&changes)).expect("applied");
+    bench.apply(&bench.written(&changes)).expect("applied");
     let files = ["lo/queues/rx-0/rps_cpus", "multi0/queues/rx-1/rps_cpus", "multi0/queues/rx-1/rps_flow_cnt"];
     assert_eq!(files.map(|file| queue(&bench, file)), ["3", "2", "4096"]);
     assert_eq!(queue(&bench, "multi0/queues/tx-1/xps_cpus"), "1");
     assert_eq!(machines(), before);
     // Another list of the CPUs is the same value.
-    let error = bench.apply(&bench.of(&[("rps lo rx-0", "0,1", "1"), ("rfs multi0 rx-0", "2", "0")]));
+    let error = bench.apply(&bench.written(&[("rps lo rx-0", "0,1", "1"), ("rfs multi0 rx-0", "2", "0")]));
     let error = error.expect_err("it has no table");
     assert!(error.to_string().contains("make a new plan: rfs multi0 rx-0 is \"0\", not \"2\""), "{error}");
     assert!(bench.revert().is_whole());
@@ -55,7 +55,7 @@ fn what_cannot_be_steered_is_refused_before_anything_is_changed() {
         ("rps eth0 rx-0", "none", "0,8191", "of the CPUs 0,8191, not online are 8191; online are 0"),
         ("irq 4000000 affinity", "0", "1", "there is no interrupt 4000000 whose CPUs can be chosen"),
     ] {
-        let error = bench.apply(&bench.of(&[(setting, now, then)])).expect_err(setting);
+        let error = bench.apply(&bench.written(&[(setting, now, then)])).expect_err(setting);
         let text = says(&error);
         assert!(text.contains(why) && text.starts_with("nothing was changed"), "{text}");
     }
