@@ -209,7 +209,7 @@ fn advise_needs_no_root_and_says_why() {
         "1 Gbit/s over 40 ms needs a window of 5.36 MiB for each connection.",
         "The path holds 4.77 MiB when its queues are empty.",
         "set 20 MiB, which allows a window of",
-        "set 10 MiB, which allows",
+        "in flight, that of now",
         "only for programs that set SO_RCVBUF themselves",
         "TCP is under pressure from 1 GiB on (tcp_mem)",
         "Harm: with these limits, ",
