@@ -1,12 +1,14 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
 mod distance;
+mod held_back;
 mod in_vain;
 mod sack;
 mod size;
 mod trying;
 mod window;
 pub use distance::{measure_distance, note_distance};
+use held_back::held_back_since;
 use in_vain::InVain;
 use trying::Trying;
 pub use window::WindowStats;
@@ -81,6 +83,8 @@ pub struct EndState {
     last_copy: Option<Instant>,
     /// When this end's data was last acknowledged.
     pub last_acked: Option<Instant>,
+    /// For how long no ACK had come before the first of the last bunch of them, in microseconds.
+    ack_silence: u32,
     /// In nanoseconds.
     pub idle_longest: i64,
     pub ttl_max: u8,
@@ -406,9 +410,12 @@ impl EndState {
     }
 
     /// This end sends a pure ACK, perhaps a probe.
-    pub fn on_pure_ack(&mut self, segment: &Segment, peer: &EndState) -> Option<Label> {
+    pub fn on_pure_ack(&mut self, at: Instant, segment: &Segment, peer: &EndState) -> Option<Label> {
         if segment.flags.has(Flags::RST) {
             return None;
+        }
+        if let Some(track) = &mut self.track {
+            track.on_pure_ack(at);
         }
         self.pure_acks += 1;
         // The ACK's own number is the next to send (RFC 9293, section 3.10.7.4).
@@ -541,7 +548,7 @@ impl EndState {
             self.is_answered_in_vain(at, segment, me);
         }
         if acked.advanced > 0 && self.first_data.is_some() {
-            self.last_acked = Some(at);
+            self.note_acked(at);
         }
         let round_trip = acked.round_trip.map(|nanos| self.note_round_trip(nanos, me));
         let near = self.distance.sending();
@@ -554,18 +561,7 @@ impl EndState {
         if acked.unseen > 0 {
             marks.set(Marks::GAP);
         }
-        let mut late_since = None;
-        // Next to the receiver, an ACK of several segments that is later than any delayed ACK was held back there.
-        if me.distance.answering().is_here()
-            && acked.unseen == 0
-            && acked.round_trip.is_some()
-            && acked.waited.is_some_and(|waited| waited > thresholds::LATE_ACK_NS)
-            && acked.advanced > thresholds::LATE_ACK_SEGMENTS * i64::from(self.mss_seen.max(1))
-            // Until its last copy passed, on a later interface of a host on the path, it was not at the receiver.
-            && self.last_copy.is_none_or(|copy| at.nanos_since(copy) > thresholds::LATE_ACK_NS)
-        {
-            late_since = acked.waited.map(|waited| at.plus_nanos(-waited));
-        }
+        let late_since = held_back_since(at, acked, me, [self.mss_seen, self.ack_silence], self.last_copy);
         let answer = Answer {
             at,
             tsval: segment.timestamps.map(|stamps| stamps.val),

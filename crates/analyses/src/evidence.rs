@@ -90,6 +90,12 @@ evidence! {
     }
     /// No data was sent although the receiver's window was open.
     Silence = "silence" { longest: Duration = "The longest such time." }
+    /// Writes began at multiples of one time, whatever passed in between: a program has a timer.
+    WrittenByClock = "written-by-clock" {
+        writes: u64 = "How many.",
+        every: Duration = "That time.",
+        within: Duration = "How far they were from its multiples: the root mean square, without outliers.",
+    }
     /// Request/response turns: which end took the time.
     TurnsTook = "turns-took" {
         sender: Duration = "From the other end's data to the sender's next.",

@@ -5,6 +5,7 @@ mod connection;
 use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::limits::alternatives::{Alternative, Known};
+use crate::limits::ticks::Clock;
 use crate::limits::{queue, thresholds};
 use crate::overview::{AnsweredAtOnce, ScaleChanged};
 use crate::report::{
@@ -309,6 +310,11 @@ impl<'a> Material<'a> {
             });
         }
         found.extend(self.silence(cause));
+        if cause == Cause::SenderIdle
+            && let Some(Clock { every, within, writes }) = self.overview.rare().clock
+        {
+            found.push(Evidence::WrittenByClock { writes, every, within });
+        }
         if cause == Cause::ThinkTime {
             let all = self.time_of(cause);
             let sender = Duration::from_nanos(waits.answering.unsigned_abs()).min(all);

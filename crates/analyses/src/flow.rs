@@ -146,7 +146,7 @@ impl FlowState {
         if takes > 0 {
             judged = me.on_sequence_segment(at, segment, missing, peer, begin);
         } else if segment.ack.is_some() {
-            judged.label = me.on_pure_ack(segment, peer);
+            judged.label = me.on_pure_ack(at, segment, peer);
         }
         if let Some(ack) = segment.ack
             && !segment.flags.has(Flags::RST)

@@ -10,8 +10,9 @@ use crate::loss_pattern::{Beyond, Delivered, LossPattern};
 use crate::order::SendOrder;
 use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
-use crate::token_bucket::{Nth, TokenBucket, Transmissions};
+use crate::token_bucket::{Nth, Tap, TokenBucket, Transmissions};
 use apart::SAME_RETRANSMISSION_WITHIN;
+use hole::{Hole, MOST_HOLES};
 use record::Record;
 use retransmission::{Replaced, Retransmission};
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
@@ -19,6 +20,7 @@ use std::collections::VecDeque;
 use unseen::Unseen;
 
 mod apart;
+mod hole;
 mod outcome;
 mod record;
 mod retransmission;
@@ -27,24 +29,6 @@ mod unseen;
 pub use apart::{SAME_FRAME_WITHIN, Times};
 pub use outcome::{Acked, Missing, Placed};
 pub use retransmission::SpuriousRetransmission;
-
-/// Data that should have passed before data that did.
-#[derive(Clone, Copy, Debug)]
-struct Hole {
-    start: StreamOffset,
-    end: StreamOffset,
-    /// When the segment behind it passed, with its timestamp and identification.
-    noticed: Instant,
-    tsval: u32,
-    id: u16,
-}
-
-impl Hole {
-    /// An empty one at `at`, which the segment `behind` showed.
-    const fn before(behind: &Record, at: StreamOffset) -> Self {
-        Self { start: at, end: at, noticed: behind.at, tsval: behind.tsval, id: behind.id }
-    }
-}
 
 /// One direction's outstanding data.
 #[derive(Clone, Debug, Default)]
@@ -92,8 +76,6 @@ const PROBED_FLIGHT: i64 = 10;
 
 /// Records kept where no ACK is ever seen: 4 MiB.
 const MOST_RECORDS: usize = 1 << 17;
-/// Holes kept; beyond that, the lowest count as unseen data.
-const MOST_HOLES: usize = 1 << 15;
 /// Retransmissions not yet known to be needed: a DSACK comes within an RTT or two.
 const MOST_RETRANSMISSIONS: usize = 1 << 12;
 
@@ -259,6 +241,11 @@ impl Outstanding {
             let label = if is_reordered { Label::OutOfOrder } else { Label::Retransmission };
             if !is_reordered {
                 self.remember(&new, segment, None);
+                self.retransmissions
+                    .iter_mut()
+                    .next_back()
+                    .into_iter()
+                    .for_each(|last| last.fills = hole.nth);
                 // Before the first retransmission, only the top of the data can be missing.
                 if !self.retransmitting && missing.only_data {
                     self.lost_unseen = missing.packets;
@@ -337,8 +324,7 @@ impl Outstanding {
     /// `record`, with its place among the transmissions, where these are kept.
     #[inline]
     fn kept(&mut self, record: Record) -> Record {
-        let sent =
-            |kept: &mut Box<Transmissions>| kept.sent(record.at, record.end.distance_from(record.start));
+        let sent = |kept: &mut Box<Transmissions>| kept.sent(record.at, record.len().into(), record.tsval);
         Record { nth: self.transmissions.as_mut().map_or(Nth::default(), sent), ..record }
     }
 
@@ -348,13 +334,6 @@ impl Outstanding {
             self.records.pop_front();
         }
         self.records.push_back(record);
-    }
-
-    fn open_hole(&mut self, end: StreamOffset, behind: &Record) {
-        if self.holes.len() == MOST_HOLES {
-            self.holes.remove(0);
-        }
-        self.holes.push(Hole { end, ..Hole::before(behind, self.nxt) });
     }
 
     /// Data that starts at `start` passes. If that is below the first data that passed, and nothing was acknowledged so
@@ -368,39 +347,6 @@ impl Outstanding {
             self.before_first = Some(Hole { start, end: start, ..first });
             self.una = start;
         }
-    }
-
-    /// Takes `start..end` out of the holes; returns how many bytes of it were in one, and the first such hole.
-    fn fill(&mut self, start: StreamOffset, end: StreamOffset) -> Option<(i64, Hole)> {
-        let mut at = self.holes.partition_point(|hole| hole.end <= start);
-        let mut first = None;
-        let mut filled = 0;
-        while let Some(hole) = self.holes.get(at).copied() {
-            if hole.start >= end {
-                break;
-            }
-            first.get_or_insert(hole);
-            filled += hole.end.min(end).distance_from(hole.start.max(start));
-            let (low, high) = (hole.start < start, hole.end > end);
-            if low {
-                self.holes[at].end = start;
-            }
-            match (low, high) {
-                (true, true) => {
-                    self.holes.insert(at + 1, Hole { start: end, ..hole });
-                    break;
-                }
-                (true, false) => at += 1,
-                (false, true) => {
-                    self.holes[at].start = end;
-                    break;
-                }
-                (false, false) => {
-                    self.holes.remove(at);
-                }
-            }
-        }
-        first.map(|hole| (filled, hole))
     }
 
     fn remember(&mut self, new: &Record, segment: &Segment, before: Option<&Record>) {
@@ -421,6 +367,7 @@ impl Outstanding {
             beyond: self.beyond,
             nth: new.nth,
             replaced,
+            fills: Nth::default(),
             spurious: false,
             reported: false,
         });
@@ -645,10 +592,10 @@ impl Outstanding {
     }
 
     /// The token bucket that would have dropped what was lost, if there is one ([`Transmissions::token_bucket`]).
-    pub fn token_bucket(&self, mss: u32) -> Option<TokenBucket> {
-        let mut kept = self.transmissions.clone()?;
+    pub fn token_bucket(&self, mss: u32, tap: Tap) -> Option<TokenBucket> {
+        let mut kept = self.transmissions.as_deref().cloned()?;
         self.retransmissions.iter().for_each(|retransmission| retransmission.mark_lost(&mut kept));
-        kept.token_bucket(mss)
+        kept.token_bucket(mss, tap)
     }
 
     /// How long ago the segment that ends at `end` passed, where it was not retransmitted.

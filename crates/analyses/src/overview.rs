@@ -4,6 +4,7 @@ use crate::cause::{Cause, Limit};
 use crate::limits::alternatives::Tally;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::thresholds;
+use crate::limits::ticks::Clock;
 use crate::loss_pattern::LossPattern;
 use crate::token_bucket::TokenBucket;
 use slowpath_model::Instant;
@@ -104,6 +105,8 @@ pub struct Rare {
     pub steady: Option<Steady>,
     /// The pace of its bunches of full segments, in bit/s.
     pub pace_of_bunches: Option<f64>,
+    /// The clock that a program wrote by, where one shows.
+    pub clock: Option<Clock>,
     /// What lost transmissions have in common, where any were lost; known next to the sender.
     pub loss: Option<LossPattern>,
     /// What arrived and was not accepted; known next to the receiver, where that is why data was retransmitted.
@@ -152,6 +155,7 @@ impl Rare {
         bucket: None,
         steady: None,
         pace_of_bunches: None,
+        clock: None,
         loss: None,
         not_accepted: None,
         taken_back: TakenBack { times: 0, largest: 0 },

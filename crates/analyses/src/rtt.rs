@@ -313,7 +313,7 @@ impl Distance {
     /// Clearly shorter than the first sample is what is shorter by this part of it; and if that is less than this part of all
     /// samples, it is chance.
     const CLEARLY_PART: i64 = 16;
-    const CHANCE_PART: u32 = 64;
+    const CHANCE_PART: u32 = 32;
 
     /// A kernel with data waiting sends it sooner than this, in nanoseconds, after the ACK that lets it.
     const REACTION: i64 = 200_000;

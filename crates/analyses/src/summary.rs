@@ -15,6 +15,7 @@ use crate::report::{
 };
 use crate::rtt::{Distance, is_far_nearer, micros};
 use crate::spells::overlay;
+use crate::token_bucket::Tap;
 use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
@@ -97,7 +98,10 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     }
     // What a receiver discards was not lost on the path.
     let discards = end.not_accepted.as_ref().is_some_and(|seen| seen.reneged);
-    context.bucket = losses.filter(|_| !discards).and_then(|_| end.outstanding.token_bucket(end.full_size()));
+    if !discards {
+        let tap = drops(&context, end, losses);
+        context.bucket = tap.and_then(|tap| end.outstanding.token_bucket(end.full_size(), tap));
+    }
     if let Some(track) = &mut end.track {
         // Elsewhere, data may still have waited behind the tap.
         let data = end.lateness.punctual().filter(|_| context.at_receiver);
@@ -202,6 +206,16 @@ fn not_accepted(end: &EndState, first: Instant) -> Option<NotAccepted> {
             segments >= thresholds::RULE_LOSSES && mostly && seen.outside * 2 < segments && !seen.reneged;
         is_rule.then_some(NotAccepted { segments, since, ..seen })
     })
+}
+
+/// Where the tap is, seen from what drops packets of `end`: behind it if most of what was lost never passed.
+fn drops(context: &Context, end: &EndState, losses: Option<LossPattern>) -> Option<Tap> {
+    let is_before = losses.is_some_and(|loss| context.at_sender || loss.lost >= loss.never_passed);
+    if is_before {
+        return Some(Tap::Before);
+    }
+    let has_stamps = end.lateness.punctual().is_some();
+    context.base_rtt.filter(|_| has_stamps).map(|rtt| Tap::Behind { rtt })
 }
 
 /// Why the last data of an end never came to the tap, though the end itself goes on.

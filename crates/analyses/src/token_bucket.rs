@@ -6,12 +6,13 @@
 //! drops in the same places (a token is a byte of free room), but first delays what it lets through.
 
 use crate::evidence::Evidence;
+use crate::lateness::unplaced;
 use crate::limits::thresholds;
 use slowpath_model::statistics::median;
 use slowpath_model::{Bytes, Instant, Rate};
 use std::time::Duration;
 
-/// Transmissions kept, from the first retransmission on: 24 KiB.
+/// Transmissions kept, from the first hole or retransmission on: 32 KiB.
 const MOST: usize = 1 << 11;
 
 /// The unit of an RTT that is kept, in microseconds: up to 2 s.
@@ -36,6 +37,23 @@ struct Sent {
     rtt: u16,
     /// The first byte of it that was lost, plus 1; 0 if none was.
     lost: u16,
+    /// It did not pass: what lies behind it did.
+    missed: bool,
+    /// How late it was by its timestamp, from a zero that is not known ([`unplaced`]).
+    late: u32,
+}
+
+/// Where the transmissions passed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tap {
+    /// In front of what dropped some of them: these passed, and the ACKs of the others show how long they took.
+    Before,
+    /// Behind it: lost ones left holes, and by the timestamps of their sender, which ticks once in a millisecond, the others were
+    /// late or not.
+    Behind {
+        /// The shortest RTT, in microseconds.
+        rtt: u32,
+    },
 }
 
 /// The transmissions of one direction.
@@ -91,7 +109,16 @@ impl TokenBucket {
 impl Transmissions {
     /// A segment of `len` bytes passed.
     #[inline]
-    pub fn sent(&mut self, at: Instant, len: i64) -> Nth {
+    pub fn sent(&mut self, at: Instant, len: i64, tsval: u32) -> Nth {
+        self.keep(at, len, false, unplaced(tsval, at))
+    }
+
+    /// So many bytes are missing when the segment behind them passes.
+    pub fn missed(&mut self, at: Instant, len: i64) -> Nth {
+        self.keep(at, len, true, 0)
+    }
+
+    fn keep(&mut self, at: Instant, len: i64, missed: bool, late: u32) -> Nth {
         if self.sent.len() == MOST {
             return Nth::default();
         }
@@ -99,7 +126,14 @@ impl Transmissions {
             self.first = at;
         }
         let at = (at.nanos_since(self.first) / 1000).clamp(0, u32::MAX.into()) as u32;
-        self.sent.push(Sent { at, len: u16::try_from(len).unwrap_or(u16::MAX), rtt: 0, lost: 0 });
+        self.sent.push(Sent {
+            at,
+            len: u16::try_from(len).unwrap_or(u16::MAX),
+            rtt: 0,
+            lost: 0,
+            missed,
+            late,
+        });
         Nth(self.sent.len() as u16)
     }
 
@@ -124,10 +158,24 @@ impl Transmissions {
     }
 
     /// The token bucket that explains the losses, if one does. A full segment has `mss` bytes.
-    pub fn token_bucket(&self, mss: u32) -> Option<TokenBucket> {
+    pub fn token_bucket(mut self, mss: u32, tap: Tap) -> Option<TokenBucket> {
+        // In front of what drops packets, a hole is what the capture missed; behind it, what passed had arrived.
+        self.sent
+            .retain(|sent| if tap == Tap::Before { !sent.missed } else { !sent.missed || sent.lost > 0 });
+        if tap != Tap::Before {
+            self.sent.iter_mut().filter(|sent| !sent.missed).for_each(|sent| sent.lost = 0);
+        }
+        if let Tap::Behind { rtt } = tap {
+            self.date_holes(rtt);
+        }
         let (first, last) = (self.sent.first()?, self.sent.last()?);
-        let base = self.sent.iter().map(|sent| sent.rtt).filter(|rtt| *rtt > 0).min()?;
-        let base = f64::from(base) * RTT_UNIT as f64;
+        let base = match tap {
+            Tap::Before => {
+                let least = self.sent.iter().map(|sent| sent.rtt).filter(|rtt| *rtt > 0).min()?;
+                f64::from(least) * RTT_UNIT as f64
+            }
+            Tap::Behind { rtt } => rtt.into(),
+        };
         let events = self.events(base * thresholds::BUCKET_GOES_ON);
         let lost = events.iter().filter(|event| **event == Event::Lost).count();
         let time = f64::from(last.at.saturating_sub(first.at));
@@ -136,34 +184,77 @@ impl Transmissions {
         }
         let mean = self.sent.iter().map(|sent| f64::from(sent.len)).sum::<f64>() / time;
         let rates = (0..RATES).map(|nth| mean * LEAST_RATE * STEP.powi(nth));
-        let mut fits: Vec<Fit> = rates.filter_map(|rate| self.fit(&events, rate, mss)).collect();
+        let mut fits: Vec<Fit> =
+            rates.filter_map(|rate| self.fit(&events, rate, mss, self.known(tap, rate, base))).collect();
         let most = fits.iter().map(|fit| fit.evidence).fold(0.0, f64::max);
         fits.retain(|fit| fit.evidence >= most - thresholds::BUCKET_AS_GOOD);
         let (slowest, fastest) = (fits.first()?, fits.last()?);
         let best = fits[fits.len() / 2];
-        if most < thresholds::BUCKET_EVIDENCE || best.lost_above * 3 < lost as u32 * 2 {
+        if most < thresholds::BUCKET_EVIDENCE || best.lost_above * 3 < best.lost * 2 {
             return None;
         }
-        let late = fastest.depth * thresholds::BUCKET_LATE_PART;
-        let late = self.used(fastest.rate, mss).filter(|(sent, used)| sent.rtt > 0 && *used >= late);
-        let (longer, queue): (Vec<f64>, Vec<f64>) = late
-            .map(|(sent, used)| (f64::from(sent.rtt) * RTT_UNIT as f64 - base, used / fastest.rate))
-            .unzip();
-        let (longer, queue) = (median(longer)?, median(queue)?);
+        let (longer, queue) = match tap {
+            Tap::Before => self.delays(fastest, mss, base),
+            Tap::Behind { .. } => self.delays_by_stamps(fastest, mss),
+        }?;
+        // The clock of the stamps hides less, and a bucket of a segment or two lets nothing through in which the sender could exceed its
+        // rate.
+        let is_seen = tap == Tap::Before
+            || queue >= thresholds::BUCKET_STAMPED_US
+                && best.tells_apart()
+                && best.depth >= f64::from(thresholds::BUCKET_SEGMENTS * mss);
         let is_credible = best.depth / best.rate < thresholds::BUCKET_RTTS * base
             || most >= thresholds::BUCKET_SURE && best.tells_apart();
         let had_no_queue =
             queue >= thresholds::BUCKET_QUEUE_US && longer * thresholds::BUCKET_DELAYS_LESS < queue;
         let micros = |time: f64| Duration::from_secs_f64(time * 1e-6);
         Some(TokenBucket {
-            is_policer: is_credible && had_no_queue,
+            is_policer: is_seen && is_credible && had_no_queue,
             rates: [slowest, fastest].map(|fit| fit.rate * 8e6),
             depth: best.depth as u32,
-            lost: [lost as u32, best.lost_above],
+            lost: [best.lost, best.lost_above],
             delivered: [best.delivered, best.delivered_above],
             longer: micros(longer),
             queue: micros(queue),
         })
+    }
+
+    /// What was lost would have passed as soon behind the segment before it as others do in a burst.
+    fn date_holes(&mut self, rtt: u32) {
+        let gap = |two: &[Sent]| two[1].at.saturating_sub(two[0].at);
+        let in_bursts = self.sent.windows(2).filter(|two| !two[0].missed && !two[1].missed).map(gap);
+        let in_bursts = in_bursts.filter(|gap| *gap <= rtt / thresholds::BUCKET_BURST_PART).map(f64::from);
+        let Some(usual) = median(in_bursts) else { return };
+        for nth in 1..self.sent.len() {
+            if self.sent[nth].missed {
+                self.sent[nth].at = self.sent[nth].at.min(self.sent[nth - 1].at.saturating_add(usual as u32));
+            }
+        }
+    }
+
+    /// By how much segments late in a burst were delayed, and by how much a queue that is as `fit` would have: the medians, in
+    /// microseconds.
+    fn delays(&self, fit: &Fit, mss: u32, base: f64) -> Option<(f64, f64)> {
+        let late = fit.depth * thresholds::BUCKET_LATE_PART;
+        let late = self.used(fit.rate, mss).filter(|(sent, used)| sent.rtt > 0 && *used >= late);
+        let (longer, queue): (Vec<f64>, Vec<f64>) =
+            late.map(|(sent, used)| (f64::from(sent.rtt) * RTT_UNIT as f64 - base, used / fit.rate)).unzip();
+        Some((median(longer)?, median(queue)?))
+    }
+
+    /// As [`Self::delays`], compared with segments early in a burst, by their timestamps.
+    fn delays_by_stamps(&self, fit: &Fit, mss: u32) -> Option<(f64, f64)> {
+        let zero = self.sent.iter().find(|sent| !sent.missed)?.late;
+        let passed = |is_such: &dyn Fn(f64) -> bool| {
+            let such = self.used(fit.rate, mss).filter(|(sent, used)| !sent.missed && is_such(*used));
+            let (late, used): (Vec<f64>, Vec<f64>) = such
+                .map(|(sent, used)| (f64::from(sent.late.wrapping_sub(zero) as i32), used / fit.rate))
+                .unzip();
+            Some((median(late)?, median(used)?))
+        };
+        let early = passed(&|used| used <= fit.depth * thresholds::BUCKET_EARLY_PART)?;
+        let late = passed(&|used| used >= fit.depth * thresholds::BUCKET_LATE_PART)?;
+        Some(((late.0 - early.0).max(0.0), (late.1 - early.1).max(0.0)))
     }
 
     /// Each transmission with the bytes by which a bucket of `rate` bytes per microsecond was short of full before its last
@@ -180,6 +271,23 @@ impl Transmissions {
             used += len;
             (sent, used - len.min(mss.into()))
         })
+    }
+
+    /// From which transmission on it is known how much a bucket of `rate` holds: behind it, the first hole shows it empty, until
+    /// little enough has passed for the largest one that shows ([`thresholds::BUCKET_RTTS`]) to be full.
+    fn known(&self, tap: Tap, rate: f64, base: f64) -> usize {
+        if tap == Tap::Before {
+            return 0;
+        }
+        let (mut used, mut before) = (rate * thresholds::BUCKET_RTTS * base, 0);
+        let is_full = |sent: &Sent| {
+            used -= rate * f64::from(sent.at.saturating_sub(before));
+            before = sent.at;
+            let is_full = used <= 0.0;
+            used += if sent.missed { 0.0 } else { f64::from(sent.len) };
+            is_full
+        };
+        self.sent.iter().position(is_full).unwrap_or(self.sent.len())
     }
 
     /// What each transmission shows. Several losses in a row are one: whatever loses packets may lose the next as well. The end
@@ -204,11 +312,11 @@ impl Transmissions {
     }
 
     /// The depth that tells the lost transmissions from the delivered ones best at `rate`.
-    fn fit(&self, events: &[Event], rate: f64, mss: u32) -> Option<Fit> {
+    fn fit(&self, events: &[Event], rate: f64, mss: u32, since: usize) -> Option<Fit> {
         let most = self.used(rate, mss).map(|(_, used)| used).fold(0.0, f64::max);
         let width = (most / DEPTHS as f64).max(1.0);
         let mut at = [[0_u32; 2]; DEPTHS + 1];
-        for ((_, used), event) in self.used(rate, mss).zip(events) {
+        for ((_, used), event) in self.used(rate, mss).zip(events).skip(since) {
             match event {
                 Event::Delivered => at[(used / width) as usize][0] += 1,
                 Event::Lost => at[(used / width) as usize][1] += 1,
@@ -217,6 +325,9 @@ impl Transmissions {
         }
         let sum = |of: usize| at.iter().map(|both| both[of]).sum::<u32>();
         let (delivered, lost) = (sum(0), sum(1));
+        if lost < thresholds::BUCKET_LOSSES as u32 {
+            return None;
+        }
         let (mut delivered_above, mut lost_above) = (0, 0);
         let fits = at.iter().enumerate().rev().filter_map(|(nth, both)| {
             delivered_above += both[0];
@@ -227,6 +338,7 @@ impl Transmissions {
                 depth: nth as f64 * width,
                 delivered,
                 delivered_above,
+                lost,
                 lost_above,
             })
         });
@@ -252,6 +364,7 @@ struct Fit {
     depth: f64,
     delivered: u32,
     delivered_above: u32,
+    lost: u32,
     lost_above: u32,
 }
 
@@ -343,7 +456,7 @@ mod tests {
         for (begin, segments) in bursts() {
             for nth in 0..segments {
                 let at = begin + nth as f64 * 10.0;
-                let sent = kept.sent(Instant::START.plus_nanos((at * 1e3) as i64), MSS.into());
+                let sent = kept.sent(Instant::START.plus_nanos((at * 1e3) as i64), MSS.into(), 0);
                 match path.take(at) {
                     Some(delay) => kept.acknowledged(sent, ((RTT + delay) * 1e3) as i64),
                     None => kept.lost(sent, 0),
@@ -355,7 +468,8 @@ mod tests {
 
     #[test]
     fn losses_at_the_end_of_bursts_show_the_bucket() {
-        let found = flights(&mut Limited::of(8.0, 15_000.0, false)).token_bucket(MSS).expect("a bucket");
+        let found =
+            flights(&mut Limited::of(8.0, 15_000.0, false)).token_bucket(MSS, Tap::Before).expect("a bucket");
         assert!((13_000..=15_000).contains(&found.depth), "{found:?}");
         assert!((found.rate() / 8e6 - 1.0).abs() < 0.1, "{found:?}");
         assert_eq!(found.lost[0], found.lost[1], "all of them above");
@@ -365,14 +479,60 @@ mod tests {
 
     #[test]
     fn a_queue_of_that_size_delays_before_it_drops() {
-        let found = flights(&mut Limited::of(8.0, 15_000.0, true)).token_bucket(MSS).expect("a queue");
+        let found =
+            flights(&mut Limited::of(8.0, 15_000.0, true)).token_bucket(MSS, Tap::Before).expect("a queue");
         assert!(!found.is_policer && (13_000..=15_000).contains(&found.depth), "{found:?}");
+    }
+
+    /// The bursts as they pass behind the path, over a link on which a segment takes 100 µs.
+    fn flights_behind(path: &mut dyn Path) -> Option<TokenBucket> {
+        let mut kept = Transmissions::default();
+        let mut holes = Vec::new();
+        let mut missing = false;
+        for (begin, segments) in bursts() {
+            for nth in 0..segments {
+                let at = begin + nth as f64 * 100.0;
+                let Some(delay) = path.take(at) else {
+                    missing = true;
+                    continue;
+                };
+                let passes = Instant::START.plus_nanos(((RTT / 2.0 + at + delay) * 1e3) as i64);
+                if std::mem::take(&mut missing) {
+                    holes.push(kept.missed(passes, MSS.into()));
+                }
+                kept.sent(passes, MSS.into(), (at / 1e3) as u32);
+            }
+        }
+        holes.into_iter().for_each(|hole| kept.lost(hole, 0));
+        kept.token_bucket(MSS, Tap::Behind { rtt: RTT as u32 })
+    }
+
+    #[test]
+    fn holes_at_the_end_of_bursts_show_the_bucket_behind_it() {
+        let found = flights_behind(&mut Limited::of(8.0, 15_000.0, false)).expect("a bucket");
+        assert!(found.is_policer && (12_000..=16_000).contains(&found.depth), "{found:?}");
+        assert!((found.rate() / 8e6 - 1.0).abs() < 0.15, "{found:?}");
+        assert!(found.longer < Duration::from_millis(2), "{found:?}");
+    }
+
+    #[test]
+    fn stamps_show_the_delay_of_a_queue_behind_it() {
+        let found = flights_behind(&mut Limited::of(8.0, 15_000.0, true));
+        assert!(found.is_none_or(|found| !found.is_policer), "{found:?}");
+    }
+
+    #[test]
+    fn chance_leaves_holes_anywhere() {
+        for seed in 0..20 {
+            let found = flights_behind(&mut Chance(40, seed));
+            assert_eq!(found, None, "seed {seed}");
+        }
     }
 
     #[test]
     fn chance_loses_anywhere_in_a_burst() {
         for seed in 0..20 {
-            let found = flights(&mut Chance(40, seed)).token_bucket(MSS);
+            let found = flights(&mut Chance(40, seed)).token_bucket(MSS, Tap::Before);
             assert_eq!(found, None, "seed {seed}");
         }
     }
@@ -398,7 +558,7 @@ mod tests {
     #[test]
     fn losses_in_a_row_are_one_event() {
         for seed in 0..20 {
-            let found = flights(&mut Spells { every: 60, left: 0, seed }).token_bucket(MSS);
+            let found = flights(&mut Spells { every: 60, left: 0, seed }).token_bucket(MSS, Tap::Before);
             assert_eq!(found, None, "seed {seed}");
         }
     }
@@ -409,7 +569,7 @@ mod tests {
             let mut kept = Transmissions::default();
             for nth in 0..120 {
                 let at = Instant::START.plus_nanos(nth / 12 * pause + nth % 12 * 10_000);
-                let sent = kept.sent(at, MSS.into());
+                let sent = kept.sent(at, MSS.into(), 0);
                 if nth % 12 >= 10 {
                     kept.lost(sent, 0);
                 }
@@ -424,7 +584,7 @@ mod tests {
     #[test]
     fn a_bucket_of_many_rtts_is_not_judged_by_bursts() {
         // Half of what is sent: the bucket is empty all the time after its first 20 RTTs.
-        let found = flights(&mut Limited::of(0.5, 100_000.0, false)).token_bucket(MSS);
+        let found = flights(&mut Limited::of(0.5, 100_000.0, false)).token_bucket(MSS, Tap::Before);
         assert!(found.is_none_or(|found| !found.is_policer), "{found:?}");
     }
 
@@ -433,13 +593,14 @@ mod tests {
         let mut kept = Transmissions::default();
         let mut path = Limited::of(8.0, 15_000.0, false);
         for (begin, segments) in bursts() {
-            let sent = kept.sent(Instant::START.plus_nanos((begin * 1e3) as i64), segments * i64::from(MSS));
+            let sent =
+                kept.sent(Instant::START.plus_nanos((begin * 1e3) as i64), segments * i64::from(MSS), 0);
             match (0..segments).find(|_| path.take(begin).is_none()) {
                 Some(lost) => kept.lost(sent, lost * i64::from(MSS)),
                 None => kept.acknowledged(sent, (RTT * 1e3) as i64),
             }
         }
-        let found = kept.token_bucket(MSS).expect("a bucket");
+        let found = kept.token_bucket(MSS, Tap::Before).expect("a bucket");
         assert!((13_000..=15_000).contains(&found.depth), "{found:?}");
     }
 
@@ -451,19 +612,24 @@ mod tests {
             sent.lost = if left > 0 { sent.lost } else { 0 };
             left = left.saturating_sub(1);
         }
-        assert_eq!(kept.token_bucket(MSS), None);
+        assert_eq!(kept.token_bucket(MSS, Tap::Before), None);
     }
 
     #[test]
     fn hostile_times_and_sizes_are_borne() {
         let mut kept = Transmissions::default();
         for nth in 0..3000_i64 {
-            let sent =
-                kept.sent(Instant::START.plus_nanos(nth * (i64::MAX / 3000) * (nth % 3 - 1)), i64::MAX);
+            let sent = kept.sent(
+                Instant::START.plus_nanos(nth * (i64::MAX / 3000) * (nth % 3 - 1)),
+                i64::MAX,
+                nth as u32,
+            );
+            kept.missed(Instant::from_nanos(nth), i64::MIN);
             kept.lost(sent, nth * i64::from(u16::MAX));
             kept.acknowledged(sent, i64::MIN);
         }
         assert_eq!(kept.sent.len(), MOST);
-        kept.token_bucket(0);
+        kept.clone().token_bucket(0, Tap::Before);
+        kept.token_bucket(0, Tap::Behind { rtt: 0 });
     }
 }

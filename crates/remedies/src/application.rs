@@ -9,10 +9,13 @@ use std::time::Duration;
 
 pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
     let gain = facts.rate_without().zip(facts.reached()).map_or_else(String::new, |(without, reached)| {
-        format!(
-            " If it had always written in time, the rate would have been at most {without} instead of \
-         {reached}."
-        )
+        // What was sent in the rest of the time may have arrived while nothing was left to send.
+        let most = match facts.peak().filter(|best| *best < without) {
+            Some(best) if best > reached => format!("about {best}, the most that arrived in any RTT,"),
+            Some(_) => return String::new(),
+            None => format!("at most {without}"),
+        };
+        format!(" If it had always written in time, the rate would have been {most} instead of {reached}.")
     });
     let unanswered = if facts.is_after_last_data() {
         " Most of it came after its last data. If that was a request, the other end did not answer: look there \

@@ -9,18 +9,25 @@ use slowpath_model::units::{counted, counted_were};
 use std::time::Duration;
 
 pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
-    let cost = facts
-        .report
-        .opening
-        .round_trip
-        .map_or_else(|| "one RTT".to_owned(), |round_trip| format!("one RTT, {} here,", time(round_trip)));
+    let opening = facts.report.opening.round_trip;
+    let shortest = facts.round_trip();
+    let cost = shortest
+        .or(opening)
+        .map_or_else(|| "one RTT".to_owned(), |rtt| format!("one RTT, {} here,", time(rtt)));
+    let late = opening.zip(shortest).filter(|(opening, shortest)| took_longer(*opening, *shortest));
+    let late = late.map_or_else(String::new, |(opening, _)| {
+        format!(
+            " This one took {}: a packet of the opening was lost, or an end answered late.",
+            time(opening)
+        )
+    });
     let client = facts.host(End::A);
     let server = facts.host(End::B);
     vec![
         Advice::new(format!(
             "Every connection pays {cost} before its first byte. Nothing makes that shorter. Pay it less \
              often: keep connections open and reuse them (HTTP keep-alive, a connection pool) instead of \
-             opening one per request."
+             opening one per request.{late}"
         )),
         Advice::new(
             "TCP Fast Open (RFC 7413) carries the first data in the SYN, from the second connection to the \
@@ -44,6 +51,13 @@ pub(crate) fn handshake(facts: &Facts<'_>) -> Vec<Advice> {
              drop such SYNs, which costs a SYN timeout.",
         ),
     ]
+}
+
+/// Whether an opening took so long that a retransmission or a late answer is part of it, and not the path's RTT alone: by half
+/// an RTT, and by what a host may be late by itself.
+fn took_longer(opening: Duration, rtt: Duration) -> bool {
+    const LATE_BY_ITSELF: Duration = Duration::from_millis(10);
+    opening > rtt.saturating_add((rtt / 2).max(LATE_BY_ITSELF))
 }
 
 pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {

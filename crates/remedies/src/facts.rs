@@ -128,10 +128,13 @@ impl<'a> Facts<'a> {
 
     /// The rate at which a busy bottleneck delivered: the best rate held for about an RTT, or the mean.
     pub(crate) fn delivered(&self) -> Option<Rate> {
-        let peak = Rate::bits_per_second(
-            self.report.directions[self.finding.from.index()].overview.peak_rate.max(0.0) as u64,
-        );
-        self.reached().map(|mean| mean.max(peak))
+        self.reached().map(|mean| mean.max(self.peak().unwrap_or(mean)))
+    }
+
+    /// The best rate held for about an RTT.
+    pub(crate) fn peak(&self) -> Option<Rate> {
+        let overview = &self.report.directions[self.finding.from.index()].overview;
+        Some(Rate::bits_per_second(overview.peak_rate.max(0.0) as u64)).filter(|peak| peak.get() > 0)
     }
 
     /// A target rate; an assumption ([`arithmetic::target_for`]).

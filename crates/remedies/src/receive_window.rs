@@ -293,9 +293,11 @@ pub(crate) fn scale_too_small(facts: &Facts<'_>) -> Vec<Advice> {
          then remove that call."
     );
     let advice = match wanted(facts)
-        .map(|(target, window, buffer)| (target, window, buffer, arithmetic::shift_for(window)))
+        .and_then(|(target, window, buffer)| Some((target, window, buffer, arithmetic::shift_for(window)?)))
+        // A target that the scale allows explains nothing.
+        .filter(|(.., needed)| *needed > shift)
     {
-        Some((target, window, buffer, Some(needed))) => Advice::new(format!(
+        Some((target, window, buffer, needed)) => Advice::new(format!(
             "{text} {target} ({window} per RTT; an estimate, since {target} is only the next link rate above \
              what was reached) needs a scale of {needed} or more."
         ))

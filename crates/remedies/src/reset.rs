@@ -123,16 +123,34 @@ fn lost_its_state(facts: &Facts<'_>, by: &str) -> Advice {
     )
 }
 
+/// Whether the other end was in the middle of sending, without a pause as long as any server's idle timeout.
+fn is_in_the_middle(facts: &Facts<'_>) -> bool {
+    const SHORTEST_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
+    facts.report.closing.reset.as_ref().is_some_and(|reset| {
+        let sent = &facts.report.directions[(!reset.by).index()].measures;
+        let took = sent.first_data.zip(sent.last_data).and_then(|(first, last)| last.since(first));
+        reset.pause < SHORTEST_IDLE_TIMEOUT && took.is_some_and(|took| took > reset.pause)
+    })
+}
+
 pub(crate) fn closed(facts: &Facts<'_>) -> Vec<Advice> {
     let by = resetter(facts);
-    vec![
-        Advice::new(format!(
+    let text = if is_in_the_middle(facts) {
+        format!(
+            "{by} had closed the connection while the other end was still sending, so it answered with a RST. A \
+             client that has all that it wants, or that gives up by a timeout of its own or because its user stops \
+             it, ends a download so. If it was a timeout, look for what makes the answer take so long."
+        )
+    } else {
+        format!(
             "{by} had closed the connection, and then data came: it answered with a RST, and the data is lost. On a \
              connection that is kept open between requests, the server's idle timeout ran out just when the next \
              request left. Close idle connections at the client first: give it a shorter idle timeout than the \
              server (and than each proxy between), and let it repeat a request that was reset."
-        ))
-        .with(Fix::look(
+        )
+    };
+    vec![
+        Advice::new(text).with(Fix::look(
             Host::Either,
             "ss -tano state close-wait state fin-wait-2",
             "shows connections that one end has closed and the other has not",

@@ -403,6 +403,46 @@ fn keepalive_time_for_all_sockets_of_a_host_is_not_short() {
     }
 }
 
+/// What a handshake of one RTT and a lost packet took is not the RTT.
+#[test]
+fn handshake_with_a_lost_packet_is_not_the_rtt() {
+    let text = |took: u64| {
+        let mut report = report_of(Cause::Handshake);
+        report.opening.round_trip = Some(Duration::from_millis(took));
+        shown(&advise(&finding(Cause::Handshake), &report))
+    };
+    assert!(
+        text(541).contains("one RTT, 40 ms here") && text(541).contains("This one took 541 ms"),
+        "{}",
+        text(541)
+    );
+    assert!(!text(45).contains("This one took"), "{}", text(45));
+}
+
+/// 4 Mbit/s over 40 ms need no scale.
+#[test]
+fn scale_that_is_no_larger_is_not_advised() {
+    let text = |goodput: u64| {
+        let mut report = report_of(Cause::NoWindowScaling);
+        report.directions[End::B.index()].measures.goodput = Some(Rate::mbit(goodput));
+        shown(&advise(&finding(Cause::WindowScaleTooSmall), &report))
+    };
+    assert!(!text(4).contains("needs a scale of"), "{}", text(4));
+    assert!(text(400).contains("needs a scale of"), "{}", text(400));
+}
+
+#[test]
+fn rate_without_pauses_is_not_above_the_best_one() {
+    let text = |peak: f64| {
+        let mut report = report_of(Cause::SenderIdle);
+        report.directions[End::B.index()].overview.peak_rate = peak;
+        shown(&advise(&finding(Cause::SenderIdle), &report))
+    };
+    assert!(text(0.0).contains("at most 160 Mbit/s"), "{}", text(0.0));
+    assert!(text(60e6).contains("about 60 Mbit/s, the most that arrived"), "{}", text(60e6));
+    assert!(!text(40e6).contains("If it had always written"), "{}", text(40e6));
+}
+
 /// No number is made up: without RTT and goodput there is advice, and it names no rate.
 #[test]
 fn unknown_values_give_no_computed_rates() {

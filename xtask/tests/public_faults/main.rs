@@ -7,6 +7,7 @@ mod ack_path;
 mod both_taps;
 mod captures;
 mod clock_steps;
+mod clockwork;
 mod ends;
 mod facts;
 mod host_refuses;

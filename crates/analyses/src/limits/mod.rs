@@ -35,6 +35,7 @@ pub mod queue;
 mod send_buffer;
 pub mod stretch;
 pub mod thresholds;
+pub mod ticks;
 pub mod track;
 pub mod trains;
 mod window;

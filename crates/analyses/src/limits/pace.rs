@@ -40,6 +40,11 @@ impl FromAfar {
         self.clocked_part().is_some_and(|part| part >= thresholds::CLOCKED_FROM_AFAR)
     }
 
+    /// Whether ACKs triggered this sender more often than any program that was measured.
+    pub fn mostly_shows_clock(&self) -> bool {
+        self.clocked_part().is_some_and(|part| part >= thresholds::MOSTLY_CLOCKED_FROM_AFAR)
+    }
+
     /// The part of the waits that ACKs ended beyond chance, if it tells anything.
     fn clocked_part(&self) -> Option<f64> {
         let more = f64::from(self.clocked) - self.by_chance;
@@ -178,6 +183,14 @@ pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
     !context.at_sender && often_emptied(stretch) && nearly_full
 }
 
+/// Whether data arrived at the rate of `capacity`, one segment of `mss` bytes after the other.
+pub fn arrives_at(stretch: &Stretch, capacity: f64, mss: u32) -> bool {
+    let arrived = stretch.sent() as f64 * 8e9 / stretch.lasted().max(1) as f64;
+    let each = f64::from(mss) * 8e6 / capacity;
+    arrived >= thresholds::AT_CAPACITY.0 * capacity
+        && f64::from(stretch.send_gap_max) <= thresholds::LATEST_GAP * each
+}
+
 /// How long a direction had more to send, and for how long a queue stood or losses were repaired, in nanoseconds.
 pub struct Times {
     /// With more to send.
@@ -303,6 +316,20 @@ fn rate_shown(context: &Context, stretch: &Stretch) -> f64 {
 mod tests {
     use super::*;
     use slowpath_model::Instant;
+
+    /// A segment of 524 bytes each 74 ms: 57 kbit/s.
+    #[test]
+    fn one_segment_after_the_other_keeps_arriving() {
+        let with = |sent: u32, send_gap_max| {
+            let mut stretch =
+                Stretch { sent_after: [sent, 0, 0, 0], send_gap_max, ..Stretch::at(Instant::START) };
+            stretch.extend(Instant::from_nanos(1_332_000_000), Hold::Delayed);
+            arrives_at(&stretch, 57_000.0, 524)
+        };
+        assert!(with(18 * 524, 77_000));
+        assert!(!with(6 * 524, 888_000), "it stood still");
+        assert!(!with(18 * 524, 888_000), "and what had waited came then");
+    }
 
     #[test]
     fn grants_let_out_bursts_again_and_again_and_requests_do_not() {

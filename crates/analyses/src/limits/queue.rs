@@ -1,7 +1,7 @@
 //! Whether a queue made RTTs long, or the path itself.
 
 use super::context::Context;
-use super::stretch::{DataLate, Hold, Marks, Stretch, usual};
+use super::stretch::{DataLate, Hold, Marks, Stretch, rate, usual};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::overview::{AckQueue, AnsweredAtOnce, LongerRtt};
@@ -12,9 +12,14 @@ use std::ops::Div;
 /// The cause of a queue that lengthens RTTs by `queue` beyond `base`, in microseconds; `None` if it is no queue.
 pub fn cause(queue: u32, base: u32) -> Option<Cause> {
     let is_one = queue > (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US);
+    is_one.then(|| name(queue, base))
+}
+
+/// Its name: whether it is longer than the path itself.
+pub fn name(queue: u32, base: u32) -> Cause {
     let stands = f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
         && queue > thresholds::STANDING_LEAST_US;
-    is_one.then_some(if stands { Cause::StandingQueue } else { Cause::BottleneckFull })
+    if stands { Cause::StandingQueue } else { Cause::BottleneckFull }
 }
 
 /// Whether ACKs came evenly and at the peak rate while a sender next to the tap paused between its bursts: its queue on the
@@ -178,11 +183,16 @@ pub fn longer_rtt(
         let rtt = of_few_segments(overview, stretches, mss)?;
         Some(LongerRtt { rtt, whatever_flight: true })
     };
+    let by_pauses = || {
+        let rtt = if overview.queue_shows { with_pauses(overview, stretches, mss) } else { None }?;
+        Some(LongerRtt { rtt, whatever_flight: true })
+    };
     by_flight()
         .or_else(|| by_bursts(thresholds::QUEUE_GAP_PART))
         .or_else(by_short_pauses)
         .or_else(by_floor)
         .or_else(by_few)
+        .or_else(by_pauses)
 }
 
 /// The constant RTT of stretches with a few segments in flight, if many of these left the link idle: each segment had its own
@@ -208,6 +218,29 @@ fn of_few_segments(overview: &Overview, stretches: &[Stretch], mss: u32) -> Opti
         && uneven >= all / thresholds::UNEVEN_SHARE_PART
         && all >= sending / thresholds::FEW_MEASURED_PART)
         .then_some(rtt)
+}
+
+/// The constant RTT of stretches far below the peak rate, if what it is longer by hardly varied, though what was in flight did, and
+/// there were pauses in which nothing came: a queue of this flow would have run dry in them, and one of others varies. A path that lets
+/// packets through in slots is longer by as much each time.
+fn with_pauses(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<u32> {
+    let longer: Vec<&Stretch> = stretches.iter().filter(|stretch| is_longer(overview, stretch)).collect();
+    let rtt = middle(&longer)?;
+    let spread = (rtt - overview.base_rtt?) / thresholds::EXCESS_VARIES_PART;
+    let is_one = |stretch: &&&Stretch| {
+        stretch.rtt_min.abs_diff(rtt) <= spread
+            && stretch.gap_max > stretch.rtt_min / thresholds::EVEN_GAP_PART
+            && stretch.flight_max >= thresholds::PAUSED_FLIGHT * mss
+    };
+    let found: Vec<&Stretch> = longer.iter().filter(is_one).copied().collect();
+    let lasted = |of: &[&Stretch]| of.iter().map(|stretch| stretch.lasted()).sum::<i64>() as f64;
+    let flights =
+        but_for_a_few(found.iter().map(|stretch| stretch.flight_max).collect(), thresholds::FLOOR_FEW)?;
+    (rtt - overview.base_rtt? >= thresholds::EXCESS_LEAST_US
+        && lasted(&found) >= thresholds::PAUSED_SHARE * lasted(&longer)
+        && rate(found.iter().copied())? < thresholds::BELOW_PEAK * overview.peak_rate
+        && vary(flights, thresholds::FLIGHT_VARIES))
+    .then_some(rtt)
 }
 
 /// The usual RTT of `stretches`.
@@ -472,5 +505,31 @@ mod tests {
         assert_eq!(found(428_000, 1), Some((16_000, 404_000)));
         assert_eq!(found(428_000, 8), None, "one for each two segments");
         assert_eq!(found(34_000, 1), None, "so fast that the receiver takes several for one");
+    }
+
+    /// RTTs that are longer by 6 ms, or by up to `varies` microseconds more, with 20 to 40 segments in flight and pauses of `gap`.
+    fn in_slots(varies: u32, gap: u32) -> Option<u32> {
+        let overview = Overview { base_rtt: Some(36_000), peak_rate: 17e6, ..Overview::default() };
+        let stretch = |nth: u32| {
+            let from = Instant::from_nanos(i64::from(nth) * 42_000_000);
+            let flight_max = (20 + nth * 7 % 20) * 1_448;
+            let mut stretch = Stretch {
+                rtt_min: 42_000 + nth * nth * 31 % 41 * varies / 41,
+                flight_max,
+                delivered: flight_max.into(),
+                gap_max: gap,
+                ..Stretch::at(from)
+            };
+            stretch.extend(from.plus_nanos(42_000_000), Hold::Open);
+            stretch
+        };
+        with_pauses(&overview, &(0..60).map(stretch).collect::<Vec<_>>(), 1_448)
+    }
+
+    #[test]
+    fn rtt_longer_by_as_much_each_time_with_pauses_is_the_paths() {
+        assert!(in_slots(500, 18_000).is_some_and(|rtt| rtt.abs_diff(42_250) < 500));
+        assert_eq!(in_slots(6_000, 18_000), None, "a queue of others");
+        assert_eq!(in_slots(500, 4_000), None, "no pauses");
     }
 }

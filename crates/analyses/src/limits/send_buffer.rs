@@ -3,7 +3,9 @@
 use super::context::Context;
 use super::stretch::{Hold, Marks, Part, Stretch, around};
 use super::thresholds;
+use super::track::Finished;
 use crate::cause::{Cause, Limit};
+use crate::report::Overview;
 use slowpath_model::statistics::median;
 
 /// Next to the sender, whether the data in flight in the stretch at `at` was the same in many around it, while neither window
@@ -178,6 +180,81 @@ pub fn between_full(stretches: usize, parts: &mut [Part]) {
     }
 }
 
+/// Names it far from the sender, where the flow as a whole shows it: what is in flight has a ceiling to the byte, and ACKs end the
+/// sender's waits, beyond chance. A congestion window is a whole number of segments, a receiver's window is known, and what a
+/// program writes does not wait for ACKs.
+pub fn take_over_from_afar(
+    stretches: &[Stretch],
+    overview: &Overview,
+    context: &Context,
+    finished: &Finished<'_>,
+    parts: &mut [Part],
+) {
+    let is_on_credit = overview.waits.prompted > overview.waits.clocked;
+    if context.at_sender
+        || is_on_credit
+        || !context.scale.is_known()
+        || !finished.from_afar.mostly_shows_clock()
+    {
+        return;
+    }
+    let Some(ceiling) = ceiling_to_the_byte(stretches, context.mss) else { return };
+    let (part, of) = thresholds::AT_CEILING_PART;
+    for Part { cause, stretch: at, repairs, .. } in parts {
+        let stretch = &stretches[*at];
+        let is_full = stretch.flight_max == ceiling;
+        let may_be = match cause {
+            Cause::SenderIdle | Cause::Undetermined => {
+                !stretch.marks.has(Marks::TICKING) && stretch.flight_max / part >= ceiling / of
+            }
+            Cause::EarlyExit | Cause::AfterLoss => is_full,
+            Cause::SlowStart => is_full && *at >= thresholds::STUCK_AFTER,
+            // A buffer that keeps the path full leaves no pauses.
+            Cause::BottleneckFull | Cause::StandingQueue => {
+                is_full && stretch.gap_max > stretch.rtt_min / thresholds::EVEN_GAP_PART
+            }
+            _ => false,
+        };
+        if may_be && !*repairs {
+            *cause = Cause::SendBufferFull;
+        }
+    }
+}
+
+/// What is in flight to the byte for most of the time, if it hardly ever is more, nothing is idle, and neither segments nor the
+/// receiver's window explain it.
+fn ceiling_to_the_byte(stretches: &[Stretch], mss: u32) -> Option<u32> {
+    let mut flights: Vec<(u32, i64)> = stretches
+        .iter()
+        .filter(|stretch| stretch.delivered > 0)
+        .map(|stretch| (stretch.flight_max, stretch.lasted()))
+        .collect();
+    flights.sort_unstable();
+    let lasted = |of: &[(u32, i64)]| of.iter().map(|(_, lasted)| lasted).sum::<i64>();
+    let usual = flights.chunk_by(|one, other| one.0 == other.0).max_by_key(|alike| lasted(alike))?;
+    let (ceiling, most) = (usual[0].0, flights.last()?.0);
+    let idle: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Idle)).sum();
+    let all: i64 = stretches.iter().map(Stretch::lasted).sum();
+    let is_at = |stretch: &&Stretch| stretch.flight_max == ceiling;
+    let smallest_window = stretches.iter().filter(is_at).map(|stretch| stretch.window_max).min()?;
+    // Without its scale, a window ends at the largest field.
+    let is_field = (thresholds::LEAST_FULL_FIELD..=u32::from(u16::MAX)).contains(&ceiling);
+    // Of short writes at equal times, each follows the ACK of an earlier one by as much.
+    let sum = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    let has_full = sum(&|stretch| i64::from(stretch.emptied_short)) * i64::from(mss)
+        <= sum(&|stretch| stretch.delivered);
+    let (part, of) = thresholds::AT_CEILING_PART;
+    (has_full
+        && lasted(usual) as f64 >= thresholds::CEILING_SHARE * lasted(&flights) as f64
+        && !ceiling.is_multiple_of(mss.max(1))
+        && ceiling > mss
+        && ceiling / part >= most / of
+        && idle <= all / thresholds::CEILING_IDLE_PART
+        && ceiling < smallest_window.saturating_sub(mss)
+        && !is_field)
+        .then_some(ceiling)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,5 +265,32 @@ mod tests {
         let with = |dry_clocked| Stretch { flight_max: 15_000, dry_clocked, ..Stretch::at(Instant::START) };
         assert!(!may_be_full(&[with(0), with(1), with(0)], 1), "an initial window and the rest");
         assert!(may_be_full(&[with(1), with(1), with(1)], 1));
+    }
+
+    /// RTTs of 40 ms with so much in flight, of which this part is a segment less; `idle` is for how many milliseconds of each all
+    /// is acknowledged.
+    fn ceiling_of(flight: u32, less: u32, idle: i64) -> Option<u32> {
+        let stretch = |nth: u32| {
+            let flight_max = if nth * 37 % 100 < less { flight - 1_448 } else { flight };
+            let mut stretch = Stretch {
+                flight_max,
+                delivered: flight_max.into(),
+                window_max: 1 << 20,
+                ..Stretch::at(Instant::START)
+            };
+            stretch.extend(Instant::from_nanos((40 - idle) * 1_000_000), Hold::Open);
+            stretch.extend(Instant::from_nanos(40_000_000), Hold::Idle);
+            stretch
+        };
+        ceiling_to_the_byte(&(0..100).map(stretch).collect::<Vec<_>>(), 1_448)
+    }
+
+    #[test]
+    fn ceiling_to_the_byte_is_that_of_a_buffer() {
+        assert_eq!(ceiling_of(65_536, 10, 0), Some(65_536));
+        assert_eq!(ceiling_of(65_536, 50, 0), None, "in half of the time");
+        assert_eq!(ceiling_of(65_536, 10, 20), None, "a program pauses");
+        assert_eq!(ceiling_of(45 * 1_448, 10, 0), None, "a congestion window");
+        assert_eq!(ceiling_of(65_535, 10, 0), None, "a window without its scale");
     }
 }

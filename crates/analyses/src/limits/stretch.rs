@@ -69,6 +69,8 @@ impl Marks {
     pub const FIELD_FULL: Self = Self(8);
     /// The capture missed something.
     pub const GAP: Self = Self(16);
+    /// Its data was written by the clock of a program.
+    pub const TICKING: Self = Self(32);
     /// The receiver answered late though the tap is next to it.
     pub const HELD_BACK: Self = Self(64);
     /// Nothing was retransmitted before it.

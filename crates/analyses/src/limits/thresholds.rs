@@ -3,9 +3,11 @@
 //! Facts come from [`super::track`] without thresholds but the MSS and an RTT; every number that decides between two
 //! causes is here.
 
+mod clocks;
 mod losses;
 mod queues;
 
+pub use clocks::*;
 pub use losses::*;
 pub use queues::*;
 use std::time::Duration;
@@ -50,6 +52,9 @@ pub const LATE_ACK_SEGMENTS: i64 = 4;
 /// If a receiver sends no ACK for this long, in microseconds, its ACKs are delayed (`TCP_DELACK_MIN`, 40 ms, less what
 /// its timer may be early by).
 pub const DELAYED_ACKS_US: u32 = 30_000;
+
+/// A receiver that is not known to be right behind the tap was silent for this part of the time by which its ACKs are late.
+pub const HELD_SILENCE_PART: i64 = 2;
 
 /// A zero window for less than this, in nanoseconds, means a slow reader, not one that stopped: twice Linux's least
 /// interval between window probes (`TCP_RTO_MIN`, 200 ms).
@@ -170,6 +175,10 @@ pub const GRANTED_TIME: f64 = 0.4;
 /// A flow runs on credit if payload of the other end ended so many waits or more.
 pub const TELLING_GRANTS: u64 = 10;
 
+/// Payload has to have ended this part of the waits that payload or an ACK ended, where some ACK is near by chance: from afar, or
+/// in pieces of a window of the application that is known to the byte.
+pub const GRANTED_MOSTLY: f64 = 0.7;
+
 /// From so many times the shortest RTT on, the RTT in the time of a cause is another one than the path's: its way became
 /// longer, or others' queues stand on it.
 pub const FAR_LONGER_RTT: f64 = 1.5;
@@ -177,6 +186,9 @@ pub const FAR_LONGER_RTT: f64 = 1.5;
 /// What is in flight has a ceiling if it is seldom more than this part of what it usually is: seen from afar, a grant or
 /// an ACK more or less is under way.
 pub const CEILING_SPREAD: (u32, u32) = (5, 4);
+
+/// Or the same amount is in flight, to the byte, in one RTT of so many.
+pub const EXACT_CEILING_PART: usize = 16;
 
 /// If there is one such burst in an RTT, the sender waited for it for this part of the time.
 pub const GRANTED_MOST: f64 = 0.6;
@@ -198,6 +210,9 @@ pub const NO_CLOCK: f64 = 0.4;
 
 /// From this part of the waits on, beyond chance, ACKs trigger a sender that is far from the tap.
 pub const CLOCKED_FROM_AFAR: f64 = 0.8;
+
+/// Programs whose writes leave the same amount in flight, to the byte, have up to 0.55.
+pub const MOSTLY_CLOCKED_FROM_AFAR: f64 = 0.65;
 
 /// How often in an RTT a sender's queue has to run empty before its application holds it: a full send buffer empties it
 /// once or a few times, when its writer continues.
@@ -334,6 +349,15 @@ pub const CEILING_RTTS: usize = 8;
 
 /// What is in flight is at its ceiling from this part of it on.
 pub const AT_CEILING_PART: (u32, u32) = (7, 8);
+
+/// From afar, it is in flight to the byte for this part of the time with deliveries ...
+pub const CEILING_SHARE: f64 = 0.7;
+
+/// ... and all was acknowledged for no more than one part in so many: a program that writes as much each time pauses.
+pub const CEILING_IDLE_PART: i64 = 16;
+
+/// A window field from this on, in bytes, may be full: 65,535 but for a segment of Ethernet.
+pub const LEAST_FULL_FIELD: u32 = 64_000;
 
 /// A sender that waits for ACKs sends nothing after this part of a long pause between them, nor when a writer that the last one
 /// woke has run.

@@ -21,6 +21,7 @@ use super::episodes::{Arrived, Episodes};
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
+use super::ticks::Ticks;
 use super::trains::Trains;
 use crate::label::Label;
 use crate::lateness;
@@ -115,6 +116,7 @@ pub struct Track {
     reactions: Reactions,
     trains: Trains,
     bunches: Bunches,
+    ticks: Ticks,
     other_scale: OtherScale,
     unstamped: Unstamped,
     /// See [`Self::date_silence`].
@@ -202,6 +204,7 @@ impl Track {
             reactions: Reactions::default(),
             trains: Trains::default(),
             bunches: Bunches::default(),
+            ticks: Ticks::default(),
             other_scale: OtherScale::default(),
             unstamped: Unstamped::default(),
             dated_silence: 0,
@@ -221,6 +224,7 @@ impl Track {
         self.log = Log::default();
         self.pending = VecDeque::new();
         self.episodes = Episodes::default();
+        self.ticks = Ticks::default();
     }
 
     /// The window the receiver opened with, where one was seen.
@@ -636,6 +640,11 @@ impl Track {
                 self.note_short_segment(at, placed.end, near);
             }
         }
+    }
+
+    /// The sender sent an ACK without data.
+    pub fn on_pure_ack(&mut self, at: Instant) {
+        self.ticks.on_pure_ack(at);
     }
 
     /// These retransmissions turned out to be spurious.

@@ -16,6 +16,8 @@ pub struct Retransmission {
     pub beyond: Beyond,
     /// Which of the kept transmissions it is.
     pub nth: Nth,
+    /// Which of them was the hole that it fills.
+    pub fills: Nth,
     /// The transmission that was lost; `None` if it had not passed.
     pub replaced: Option<Replaced>,
     pub spurious: bool,
@@ -77,6 +79,8 @@ impl Retransmission {
     pub fn mark_lost(&self, kept: &mut Transmissions) {
         if let Some(lost) = self.replaced.filter(|_| !self.spurious) {
             kept.lost(lost.nth, self.start.distance_from(lost.start).max(0));
+        } else if !self.spurious {
+            kept.lost(self.fills, 0);
         }
     }
 

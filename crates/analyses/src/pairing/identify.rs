@@ -119,7 +119,10 @@ impl Found<'_> {
                 if ports[0] != theirs[0].port && ports[1] != theirs[1].port {
                     return None;
                 }
-                let shifts = shifts(flow, other, swapped, by == Identified::ByPackets)?;
+                let by_packets = if by == Identified::ByPackets { Enough::Most } else { Enough::One };
+                // A device that gives each packet a new identification leaves the handshake's timestamps.
+                let shifts = shifts(flow, other, swapped, by_packets)
+                    .or_else(|| shifts(flow, other, swapped, Enough::Handshake).filter(|_| known))?;
                 Some((shifts.votes, candidate, swapped, shifts.by_end))
             })
             .max_by_key(|(votes, ..)| *votes);
@@ -169,8 +172,9 @@ enum Look {
 }
 
 impl Look {
-    fn of(end: End, record: &Record) -> Self {
-        let (end, syn, id) = (end.index() as u8, record.is_syn(), record.id().unwrap_or(0));
+    fn of(end: End, record: &Record, enough: Enough) -> Self {
+        let id = if enough == Enough::Handshake { None } else { record.id() };
+        let (end, syn, id) = (end.index() as u8, record.is_syn(), id.unwrap_or(0));
         match record.tsval() {
             Some(tsval) => Self::Stamped { end, syn, id, tsval },
             None => Self::Plain { end, syn, id, len: record.len(), print: record.print() },
@@ -178,9 +182,20 @@ impl Look {
     }
 }
 
+/// How many packets have to look the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Enough {
+    /// One does.
+    One,
+    /// Most of those that can.
+    Most,
+    /// The SYN and the SYN-ACK, whatever their identifications are.
+    Handshake,
+}
+
 /// Lets packets that look the same vote on by how much a position of each end in `second` exceeds that in `first`.
 /// Packets look the same by chance too, but then each votes for something else.
-fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Option<Shifts> {
+fn shifts(first: &Tapped, second: &Tapped, swapped: bool, enough: Enough) -> Option<Shifts> {
     const SAMPLE: usize = 2048;
     /// Of packets that look the same, only this many are used: in an idle connection all do.
     const ALIKE: usize = 4;
@@ -191,7 +206,7 @@ fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Optio
         let step = (records.len() / SAMPLE).max(1);
         // The handshake, and a sample of the rest.
         for record in records.iter().take(4).chain(records.iter().skip(4).step_by(step)) {
-            let alike = sample.entry(Look::of(mirrored(end, swapped), record)).or_default();
+            let alike = sample.entry(Look::of(mirrored(end, swapped), record, enough)).or_default();
             if alike.len() < ALIKE {
                 alike.push(record);
                 sampled += 1;
@@ -201,15 +216,17 @@ fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Optio
     let mut votes: [HashMap<i64, u64>; 2] = Default::default();
     let mut by_syn: [Option<i64>; 2] = [None; 2];
     let mut looked_same = 0u64;
+    let mut have_syn = [false; 2];
     'all: for end in End::BOTH {
         for record in &first.ends[end.index()] {
-            for other in sample.get(&Look::of(end, record)).into_iter().flatten() {
+            for other in sample.get(&Look::of(end, record, enough)).into_iter().flatten() {
                 let mut vote = |end: End, shift: i64| {
                     *votes[end.index()].entry(shift).or_default() += 1;
                     if record.is_syn() {
                         by_syn[end.index()] = Some(shift);
                     }
                 };
+                have_syn[end.index()] |= record.is_syn();
                 vote(end, other.seq() - record.seq());
                 if let (Some(theirs), Some(ours)) = (other.ack(), record.ack()) {
                     vote(!end, theirs - ours);
@@ -231,6 +248,10 @@ fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Optio
     // A connection with only a SYN shows nothing of B.
     let (a, b) = (a.or(b.map(|_| (0, true, 0)))?, b.unwrap_or((0, true, 0)));
     let count = a.0.max(b.0);
-    let enough = if strict { count >= 8 && count * 2 >= sampled.min(looked_same) } else { count >= 1 };
-    enough.then_some(Shifts { by_end: [a.2, b.2], votes: count })
+    let is_enough = match enough {
+        Enough::One => count >= 1,
+        Enough::Most => count >= 8 && count * 2 >= sampled.min(looked_same),
+        Enough::Handshake => have_syn == [true; 2],
+    };
+    is_enough.then_some(Shifts { by_end: [a.2, b.2], votes: count })
 }

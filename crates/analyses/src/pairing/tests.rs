@@ -102,6 +102,32 @@ fn lost_ack_duplicate_and_reordered_packet_are_counted() {
     assert_eq!(answered.lost_data, 0);
 }
 
+/// A firewall on the way gives each packet a new identification, and so does the sender's stack for the recording next to it.
+#[test]
+fn other_identifications_everywhere_leave_the_handshake() {
+    let others = |text: &str, first: u32| {
+        let lines = text.lines().filter_map(|line| line.rsplit_once("// id "));
+        let lines = lines.zip(first..).map(|((line, _), id)| format!("{line}// id {id}"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let near = format!(
+        "{SHAKE_NEAR}
+            0.021 > . 1:1001(1000) ack 1 win 1000 <TS val 121 ecr 900> // id 3
+            0.043 < . 1:1(0) ack 1001 win 1000 <TS val 923 ecr 121> // id 10"
+    );
+    let far = format!(
+        "{SHAKE_FAR}
+            0.031 > . 1:1001(1000) ack 1 win 1000 <TS val 121 ecr 900> // id 3
+            0.033 < . 1:1(0) ack 1001 win 1000 <TS val 923 ecr 121> // id 10"
+    );
+    let pairing = paired(&others(&near, 20_000), &others(&far, 50_000));
+    let [sent, answered] = &pairing.flows[0].directions;
+    assert_eq!((sent.data_packets, sent.arrived, answered.packets), (2, 3, 2));
+    let other = others(&far, 50_000).replace("val 100", "val 77").replace("ecr 100", "ecr 77");
+    let [near, other] = [&others(&near, 20_000), &other].map(|text| tap(key(1, 80), script(text)));
+    assert!(pair(&near, &other).is_err(), "another connection with the same ports");
+}
+
 /// A full packet, and six super-packets of 1,200 bytes: the path's MTU has become smaller, and each is cut into two packets of 600
 /// bytes. One is lost.
 #[test]

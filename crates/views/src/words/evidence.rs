@@ -40,6 +40,13 @@ pub fn evidence(evidence: &Evidence) -> String {
     match *evidence {
         Evidence::Handshake { rtt } => format!("the handshake took {}", duration(rtt)),
         Evidence::SynRetransmitted { times: n } => format!("SYN or SYN-ACK was retransmitted {}", times(n)),
+        Evidence::WrittenByClock { writes, every, within } => format!(
+            "{} began at multiples of {}, within {}, whatever came in between: the program has a timer, or keeps to so much \
+             per interval",
+            counted(writes, "write"),
+            duration(every),
+            duration(within)
+        ),
         Evidence::Silence { longest } => {
             format!("nothing was sent for up to {}, while the receiver's window was open", duration(longest))
         }

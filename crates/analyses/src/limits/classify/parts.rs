@@ -126,6 +126,24 @@ impl Classifier<'_> {
     }
 }
 
+/// A queue that rises and falls has one name: by whether it was longer than the path itself on average.
+pub(super) fn of_one_queue(overview: &Overview, stretches: &[Stretch], parts: &mut [Part]) {
+    let Some(base) = overview.base_rtt else { return };
+    let is_path = |part: &Part| matches!(part.cause, Cause::BottleneckFull | Cause::StandingQueue);
+    let (mut queued, mut lasted) = (0.0, 0.0);
+    for part in parts.iter().filter(|part| is_path(part)) {
+        let rtt = stretches[part.stretch].rtt_min;
+        if rtt != u32::MAX {
+            queued += f64::from(rtt.saturating_sub(base)) * part.lasted() as f64;
+            lasted += part.lasted() as f64;
+        }
+    }
+    if lasted > 0.0 {
+        let cause = queue::name((queued / lasted) as u32, base);
+        parts.iter_mut().filter(|part| is_path(part)).for_each(|part| part.cause = cause);
+    }
+}
+
 /// Names reordering where nothing was lost, and most of the time is that of windows reduced by it. Without SACK, no sender learns
 /// that it reduced its window for nothing (`tcp_try_undo_dsack`, 6.18).
 pub(super) fn of_reordering(context: &Context, episodes: &Episodes, parts: &mut [Part]) {

@@ -45,6 +45,18 @@ pub const BUCKET_GOES_ON: f64 = 1.5;
 /// Segments late in a burst find this part of the bucket used, or more.
 pub const BUCKET_LATE_PART: f64 = 0.6;
 
+/// Those early in a burst find no more than this part of it used.
+pub const BUCKET_EARLY_PART: f64 = 0.2;
+
+/// By stamps of a clock of 1 ms, one that delays by less than this, in microseconds, does not.
+pub const BUCKET_STAMPED_US: f64 = 2_000.0;
+
+/// Segments that a bucket seen from behind holds at least.
+pub const BUCKET_SEGMENTS: u32 = 3;
+
+/// Segments of a burst pass within this part of an RTT of each other.
+pub const BUCKET_BURST_PART: u32 = 8;
+
 /// A bucket fills within so many RTTs. Larger ones show in the rate between losses ([`POLICER_CYCLES`]), but on short paths: ...
 pub const BUCKET_RTTS: f64 = 2.0;
 

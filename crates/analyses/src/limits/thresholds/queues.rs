@@ -6,12 +6,12 @@ pub const QUEUE_RTT_PART: u32 = 8;
 /// See [`QUEUE_RTT_PART`]; in microseconds.
 pub const QUEUE_LEAST_US: u32 = 300;
 
-/// A queue of more than 10 ms is one that a user notices; with one and a half times the base RTT it stands
+/// A queue of more than 10 ms is one that a user notices; if it is longer than the path itself on average, it stands
 /// ([`STANDING_RTTS`]). In microseconds.
 pub const STANDING_LEAST_US: u32 = 10_000;
 
-/// A standing queue holds more than this many base RTTs.
-pub const STANDING_RTTS: f64 = 1.5;
+/// A standing queue holds more than this many base RTTs: one that is as long as the path varies by as much.
+pub const STANDING_RTTS: f64 = 1.2;
 
 /// The flight grows as in slow start if it grows by a fifth or more per stretch: slow start doubles it per RTT,
 /// congestion avoidance adds a segment.
@@ -141,3 +141,15 @@ pub const STILL_SHARE: f64 = 0.7;
 
 /// ... and for so many of its RTTs.
 pub const STILL_RTTS: i64 = 8;
+
+/// What RTTs are longer by is constant if it varies by no more than this part. In a full queue that several flows share, that is
+/// so for less than half of the time.
+pub const EXCESS_VARIES_PART: u32 = 24;
+
+/// It is this long at least, in microseconds: hosts answer as much later by themselves.
+pub const EXCESS_LEAST_US: u32 = 1_000;
+
+/// It is seen in this part of the time with longer RTTs, with so many segments in flight that a pause of a quarter of the RTT is
+/// longer than those between them.
+pub const PAUSED_SHARE: f64 = 0.55;
+pub const PAUSED_FLIGHT: u32 = 8;

@@ -5,7 +5,8 @@ use crate::lateness::Punctual;
 use crate::limits::episodes::Episodes;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
-use crate::limits::stretch::{Hold, Log};
+use crate::limits::stretch::{Hold, Log, Marks};
+use crate::limits::ticks::Clock;
 use crate::limits::trains::Trains;
 use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
@@ -35,6 +36,8 @@ pub struct Finished<'a> {
     pub trains: Trains,
     /// Since when the sender knows of a hole that was never filled, by SACK.
     pub missing_since: Option<Instant>,
+    /// The clock that a program wrote by.
+    pub clock: Option<Clock>,
     /// Next to the sender: it does without Nagle's algorithm.
     pub nagle_is_off: bool,
     /// Until when windows were underestimated, because their scale was unknown.
@@ -76,6 +79,9 @@ impl Track {
             self.log.soon_is_chance();
         }
         self.log.date(acks, data);
+        if let Some(since) = self.ticks.finish() {
+            self.log.mark(since, self.sent, Marks::TICKING);
+        }
         Finished {
             log: &self.log,
             episodes: &self.episodes,
@@ -87,6 +93,7 @@ impl Track {
             from_afar: self.from_afar,
             trains: self.trains,
             missing_since: self.missing_since,
+            clock: self.ticks.clock(),
             nagle_is_off: self.nagle.is_off(),
             rescaled: self.rescaled.filter(|_| !matches!(self.known.scale, ScaleKnown::Agreed(_))),
             // Answers of unknown age were taken to be known at once, which is right at the sender.

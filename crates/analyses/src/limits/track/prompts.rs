@@ -160,6 +160,8 @@ impl Track {
             || near.is_here() && !at_once && self.woke_for_payload(at);
         let clocked = self.is_soon_after(self.acked, at, near);
         let alone = clocked && acked && (1..=i64::from(self.mss)).contains(&self.flight_sent);
+        // From afar, some ACK is always near while data is in flight.
+        let explained = if near.is_here() { prompted || clocked } else { !acked };
         let wait = self.wait();
         if prompted {
             wait.prompted += 1;
@@ -175,6 +177,9 @@ impl Track {
         let flight = (segment.end().distance_from(self.known.una) - self.known.sacked)
             .clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
+        if let Some(since) = self.ticks.on_write(at, self.spoken, near.is_here(), explained) {
+            self.mark_paced(Some(since), at, Marks::TICKING);
+        }
     }
 
     /// The stretch of the wait that ended now: what ended it belongs to it, even if it is a stretch of its own.
