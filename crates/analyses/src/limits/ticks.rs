@@ -115,6 +115,9 @@ impl Ticks {
     }
 
     fn evaluate(&mut self) -> Option<Instant> {
+        if self.writes.len() < thresholds::TICKS_MORE {
+            return None;
+        }
         let grid = Grid::of(&self.writes)?;
         let is_between = |ack: &&u32| {
             let phase = ((f64::from(**ack) - grid.zero) / grid.period).rem_euclid(1.0);
