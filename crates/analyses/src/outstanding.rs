@@ -241,11 +241,9 @@ impl Outstanding {
             let label = if is_reordered { Label::OutOfOrder } else { Label::Retransmission };
             if !is_reordered {
                 self.remember(&new, segment, None);
-                self.retransmissions
-                    .iter_mut()
-                    .next_back()
-                    .into_iter()
-                    .for_each(|last| last.fills = hole.nth);
+                if let Some(last) = self.retransmissions.back_mut() {
+                    last.fills = hole.nth;
+                }
                 // Before the first retransmission, only the top of the data can be missing.
                 if !self.retransmitting && missing.only_data {
                     self.lost_unseen = missing.packets;

@@ -2,7 +2,8 @@
 
 mod emulated_path;
 
-use emulated_path::{Cell, Program, median};
+use emulated_path::{Cell, Program};
+use slowpath_model::statistics::median;
 use std::time::Duration;
 
 fn ms(number: u64) -> Duration {
@@ -48,7 +49,7 @@ fn table_of_copies() {
         for rtt in [10, 50, 100] {
             let cell = Cell { rate_mbit: 1000, rtt: ms(rtt), loss_ppm, amount: 1 << 30 };
             let rates = cell.rates(&programs, runs).expect("as root");
-            let medians: Vec<f64> = rates.iter().map(|rates| median(rates)).collect();
+            let medians: Vec<f64> = rates.into_iter().map(|rates| median(rates).expect("runs")).collect();
             let shown: Vec<String> = medians.iter().map(|rate| format!("{rate:.0}")).collect();
             let ratio = place(Program::Copy)
                 .zip(place(Program::Iperf3))

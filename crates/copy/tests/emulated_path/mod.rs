@@ -90,14 +90,6 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The middle one, or the mean of the two in the middle.
-pub fn median(numbers: &[f64]) -> f64 {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { (sorted[half - 1] + sorted[half]) / 2.0 }
-}
-
 impl Cell {
     fn ways(&self) -> [PathConfig; 2] {
         let back = testbed::direction(Rate::mbit(self.rate_mbit), self.rtt);

@@ -1,7 +1,7 @@
 //! iperf3, which knows nothing of it, on hosts with the small buffers of old systems, over the lab's emulated path: as it is, with
 //! buffers set by the program, and with limits that were raised by hand.
 
-use crate::{buffers, config, group::Group, median};
+use crate::{buffers, config, group::Group};
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::Host;
 use slowpath_lab::iperf3;
@@ -9,6 +9,7 @@ use slowpath_lab::relay::Relay;
 use slowpath_lab::settings::{Family, Offload, Settings};
 use slowpath_lab::testbed;
 use slowpath_model::Rate;
+use slowpath_model::statistics::median;
 use slowpath_sockops::{Most, Prefix, Targets, Tuner};
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ impl Cell {
                 rates.push(amount as f64 * 8.0 / 1e6 / lasted.as_secs_f64());
             }
         }
-        rates.map(|rates| median(&rates))
+        rates.map(|rates| median(rates).expect("runs"))
     }
 
     fn run(&self, tuning: Tuning, amount: u64, seed: u64) -> Result<Duration, LabError> {

@@ -9,6 +9,7 @@ mod killed;
 use connection::{Connection, congestion, connect, option, receive_buffer, send_buffer, set_option, socket};
 use group::Group;
 use slowpath_lab::namespaces::{Namespaces, Place};
+use slowpath_model::statistics::median;
 use slowpath_model::{Bytes, Rate};
 use slowpath_sockops::{Config, Counts, Fate, Most, Prefix, Setting, Target, Targets, Tuner};
 use std::fs;
@@ -281,12 +282,6 @@ fn a_connection_that_is_not_accepted_frees_what_it_was_granted() {
     });
 }
 
-fn median(numbers: &[f64]) -> f64 {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
-}
-
 #[test]
 #[ignore = "needs root"]
 fn a_program_that_knows_nothing_of_it_gets_the_rate_of_a_tuned_host() {
@@ -318,7 +313,7 @@ fn tables_of_the_handbook() {
     for (name, is_known) in [("known", true), ("unknown", false)] {
         let costs: Vec<_> = (0..runs).map(|_| cost::of(10_000, is_known)).collect();
         let micros = |of: fn(&cost::Cost) -> Duration| {
-            median(&costs.iter().map(|cost| of(cost).as_secs_f64() * 1e6).collect::<Vec<_>>())
+            median(costs.iter().map(|cost| of(cost).as_secs_f64() * 1e6)).expect("runs")
         };
         let (program, connection) = (micros(|cost| cost.program), micros(|cost| cost.connection));
         println!("| {name} | {program:.2} µs | {connection:.0} µs | {:.2} % |", program / 10.0);

@@ -9,6 +9,7 @@ use slowpath_lab::path::{PathConfig, ReorderConfig};
 use slowpath_lab::relay::Relay;
 use slowpath_lab::settings::{Offload, Settings};
 use slowpath_lab::testbed::{build, direction, ways};
+use slowpath_model::statistics::median;
 use std::time::Duration;
 
 /// What shows only where packets are lost or come out of order.
@@ -25,9 +26,7 @@ struct Row([Vec<Rates>; 3]);
 impl Row {
     /// The median rate in this direction.
     fn rate(&self, state: usize, direction: usize) -> f64 {
-        let mut rates: Vec<f64> = self.0[state].iter().map(|rates| rates[direction]).collect();
-        rates.sort_by(f64::total_cmp);
-        rates[rates.len() / 2]
+        median(self.0[state].iter().map(|rates| rates[direction])).expect("a run")
     }
 
     /// The median rate in a state, as a share of that with good settings, in the direction where that is less.
