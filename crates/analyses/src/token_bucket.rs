@@ -118,6 +118,7 @@ impl Transmissions {
         self.keep(at, len, true, 0)
     }
 
+    #[inline]
     fn keep(&mut self, at: Instant, len: i64, missed: bool, late: u32) -> Nth {
         if self.sent.len() == MOST {
             return Nth::default();

@@ -105,6 +105,9 @@ fn is_granted(stretches: &[Stretch], at: usize) -> bool {
 /// What is in flight to the byte again and again, though it is no whole number of segments, as a congestion window is: the most that
 /// a program may have under way. From afar, more or less seems to be in flight in many RTTs.
 fn exact_ceiling(stretches: &[Stretch], mss: u32) -> Option<u32> {
+    if stretches.len() < thresholds::CEILING_RTTS {
+        return None;
+    }
     let mut flights: Vec<u32> = stretches.iter().map(|stretch| stretch.flight_max).collect();
     flights.retain(|flight| *flight > mss && !flight.is_multiple_of(mss.max(1)));
     flights.sort_unstable();

@@ -10,10 +10,13 @@ use slowpath_model::Instant;
 use slowpath_model::statistics::median;
 use std::time::Duration;
 
-/// Writes that are compared: 1 KiB for a direction that pauses at all.
+/// Writes that are compared: 2 KiB at most.
 const MOST: usize = 128;
 
-/// ACKs kept meanwhile.
+/// Writes for which there is room at first: short connections have fewer.
+const FEW: usize = 12;
+
+/// ACKs kept after the first few writes.
 const MOST_ACKS: usize = 32;
 
 /// A write after a wait.
@@ -33,7 +36,8 @@ pub struct Ticks {
     first: Instant,
     writes: Vec<Write>,
     found: Option<Clock>,
-    /// When the sender sent ACKs without data, in microseconds since the first write; the first ones of so many writes.
+    /// When the sender sent ACKs without data, in microseconds since the first write; the first ones of so many writes,
+    /// without those of the first few.
     acks: Vec<u32>,
     /// Some of them came between two writes: the path lets packets through at any time.
     passes_between: bool,
@@ -78,6 +82,7 @@ impl Ticks {
     ) -> Option<Instant> {
         if self.writes.is_empty() {
             self.first = at;
+            self.writes.reserve(FEW);
         }
         self.is_far |= !at_sender;
         let micros = |nanos: i64| u32::try_from(nanos / 1000).ok();
@@ -97,7 +102,7 @@ impl Ticks {
 
     /// The sender sends an ACK without data.
     pub fn on_pure_ack(&mut self, at: Instant) {
-        if !self.writes.is_empty() && !self.passes_between && self.acks.len() < MOST_ACKS {
+        if self.writes.len() >= FEW && !self.passes_between && self.acks.len() < MOST_ACKS {
             self.acks.extend(u32::try_from(at.nanos_since(self.first) / 1000).ok());
         }
     }

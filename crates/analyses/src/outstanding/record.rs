@@ -37,6 +37,7 @@ impl Record {
     }
 
     /// Its payload, SYN and FIN.
+    #[inline]
     pub fn len(&self) -> u32 {
         u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
     }

@@ -77,17 +77,11 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
     if read().map(Stretch::lasted).sum::<i64>() >= overview.lasted / thresholds::READ_PART {
         overview.read_rate = median(read().filter_map(Stretch::rate));
     }
-    if let Some(rtt) = queue::longer_rtt(&overview, stretches, context.mss, context.at_receiver) {
-        overview.rare_mut().longer_rtt = Some(rtt);
-    }
-    if !context.at_receiver
-        && let Some(found) = queue::answered_at_once(&overview, stretches, context.mss)
+    // Most flows are short, or their RTTs never were longer.
+    if stretches.len() >= thresholds::LONGER_STRETCHES
+        && stretches.iter().any(|stretch| queue::is_longer(&overview, stretch))
     {
-        overview.rare_mut().answered_at_once = Some(found);
-    }
-    // Next to the receiver, its own delays look like jitter.
-    if context.at_sender && jitter::is_one(stretches, &overview, context.mss) {
-        overview.rare_mut().jitter = true;
+        note_longer(&mut overview, context, stretches);
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();
@@ -112,6 +106,22 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         overview.rare_mut().pace_of_bunches = Some(pace);
     }
     overview
+}
+
+/// Why RTTs were longer than the path's.
+fn note_longer(overview: &mut Overview, context: &Context, stretches: &[Stretch]) {
+    if let Some(rtt) = queue::longer_rtt(overview, stretches, context.mss, context.at_receiver) {
+        overview.rare_mut().longer_rtt = Some(rtt);
+    }
+    if !context.at_receiver
+        && let Some(found) = queue::answered_at_once(overview, stretches, context.mss)
+    {
+        overview.rare_mut().answered_at_once = Some(found);
+    }
+    // Next to the receiver, its own delays look like jitter.
+    if context.at_sender && jitter::is_one(stretches, overview, context.mss) {
+        overview.rare_mut().jitter = true;
+    }
 }
 
 /// Whether full segments, one at a time, took no longer than an RTT of `base` microseconds and a delay too short for

@@ -132,6 +132,9 @@ pub const FLIGHT_VARIES_MUCH: (u32, u32) = (2, 1);
 /// Next to the receiver, an echo that waited for the sender's next data came behind a pause of this part of the wait at least.
 pub const PAUSE_OF_WAIT: (u32, u32) = (3, 4);
 
+/// Why RTTs were longer is asked of so many stretches or more: fewer do not tell.
+pub const LONGER_STRETCHES: usize = 5;
+
 /// A path has a new shortest RTT if RTTs come back to it in sixteen stretches at least, of which two may be left out at either
 /// end.
 pub const FLOOR_FEW: usize = 2;
