@@ -64,4 +64,4 @@ docs:
 
 clean:
 	cargo clean --quiet
-	rm -rf out fuzz/target fuzz/artifacts web/node_modules
+	rm -rf out fuzz/artifacts web/node_modules

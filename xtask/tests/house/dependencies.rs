@@ -146,6 +146,15 @@ const CRATES: &[Allowed] = &[
         &[MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB, RUNS, WHATIF],
         &[WIRE, REMEDIES, VIEWS],
     ),
+    // It tries whatever reads what others wrote.
+    allowed(
+        "slowpath-fuzz",
+        &[
+            MODEL, WIRE, KERNELS, SCENARIO, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE, PROBE, COST,
+            PROFILE, TUNE, COPY, ANONYMIZE,
+        ],
+        &[],
+    ),
 ];
 
 /// Crates that neither touch the system nor know the time: the same input gives the same output.
