@@ -229,13 +229,3 @@ const fn lacks_privilege(error: &LiveError) -> bool {
 fn without_privilege(error: &LiveError) -> &'static str {
     if lacks_privilege(error) { "; --own needs none of these, and sees less" } else { "" }
 }
-
-/// An error, and what caused it.
-pub(crate) fn with_reasons(error: &dyn std::error::Error) -> String {
-    let (mut text, mut reason) = (error.to_string(), error.source());
-    while let Some(next) = reason {
-        text.push_str(&format!(": {next}"));
-        reason = next.source();
-    }
-    text
-}

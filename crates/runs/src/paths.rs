@@ -4,9 +4,9 @@ mod learn;
 
 pub use learn::{Imported, Learning, import, learn};
 
-use crate::error::with_reasons;
 use crate::values::addresses;
 use slowpath_model::Bytes;
+use slowpath_model::shown::with_causes;
 use slowpath_paths::answer::{Advisor, Answer};
 use slowpath_paths::client::{AskError, Place, Report, ask, report};
 use slowpath_paths::entry::{Entry, Pair};
@@ -270,7 +270,7 @@ fn keep_measured(asked: &ServingStore<'_>, stop: &(dyn Fn() -> bool + Sync), say
                     say(&format!("{host}: measured, with {} of traffic", cost.bytes))
                 }
                 Err(_) if stop() => {}
-                Err(why) => say(&format!("{host}: not measured: {}", with_reasons(&why))),
+                Err(why) => say(&format!("{host}: not measured: {}", with_causes(&why))),
             }
         }
         thread::sleep(LOOK);

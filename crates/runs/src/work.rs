@@ -1,7 +1,7 @@
 //! The work files next to profiles: how many packets, bytes and ACKs there were.
 
-use crate::error::with_reasons;
 use slowpath_cost::Work;
+use slowpath_model::shown::with_causes;
 use slowpath_profile::Recorded;
 use slowpath_profile::record::Counted;
 use slowpath_profile::work::{self, WorkError, WorkRead};
@@ -16,7 +16,7 @@ pub fn work_beside(profile: &Path, say: Say<'_>) -> Option<Work> {
     if !file.exists() {
         return None;
     }
-    read(&file, work::open_beside(&file), say).inspect_err(|error| say(&with_reasons(error))).ok()
+    read(&file, work::open_beside(&file), say).inspect_err(|error| say(&with_causes(error))).ok()
 }
 
 /// The work done in two profiles and its name: as given in numbers, else from both work files.
@@ -40,7 +40,7 @@ pub fn conclude(recorded: &Recorded, say: Say<'_>) -> (Option<PathBuf>, Option<C
     let written = work::write(&recorded.out, &recorded.work).inspect_err(|error| {
         say(&format!("{}: cannot be written: {error}", work::beside(&recorded.out).display()));
     });
-    let counted = recorded.count().inspect_err(|error| say(&with_reasons(error)));
+    let counted = recorded.count().inspect_err(|error| say(&with_causes(error)));
     (written.ok(), counted.ok().flatten())
 }
 

@@ -7,6 +7,7 @@ use crate::lock::Lock;
 use crate::persist::Kept;
 use crate::plan::{Plan, Planned};
 use crate::{clock, namespace, persist, timer, who};
+use slowpath_model::shown::with_causes;
 use slowpath_remedies::Setting;
 use std::collections::HashSet;
 use std::fs;
@@ -217,7 +218,7 @@ impl Work {
     }
 
     fn journal(&mut self, record: &Record) -> Result<(), String> {
-        self.writer.write(record).map_err(with_causes)
+        self.writer.write(record).map_err(|error| with_causes(&error))
     }
 
     /// Announces a change, makes it and verifies it.
@@ -287,15 +288,4 @@ impl Work {
         }
         Error::Failed { why, left }
     }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn with_causes(error: Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(next) = cause {
-        text += &format!(": {next}");
-        cause = next.source();
-    }
-    text
 }

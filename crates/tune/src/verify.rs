@@ -13,6 +13,7 @@ use crate::lock::Lock;
 use crate::namespace;
 use crate::plan::Forecast;
 use crate::revert::{Fate, Reverted, revert_locked};
+use slowpath_model::shown::with_causes;
 use slowpath_model::statistics::median;
 use slowpath_remedies::Setting;
 use std::fs::File;
@@ -207,7 +208,7 @@ impl From<String> for Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self::Failed(apply::with_causes(error))
+        Self::Failed(with_causes(&error))
     }
 }
 
@@ -230,7 +231,7 @@ impl<'a> Switched<'a> {
         let (start, mut work) = Work::begin(asked)?;
         let command = trial.command.to_owned();
         let begun = work.writer.hold().and_then(|()| work.writer.write(&Record::Verifying { command }));
-        let made = begun.map_err(apply::with_causes).and_then(|()| work.make(asked, start, &access));
+        let made = begun.map_err(|error| with_causes(&error)).and_then(|()| work.make(asked, start, &access));
         match made {
             Ok(()) => Ok(Self { journal: asked.journal, start, work, at: Side::New }),
             Err(why) => Err(work.undo(why, &access)),

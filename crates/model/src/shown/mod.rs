@@ -26,6 +26,7 @@ pub use shell::word;
 pub use writer::Writer;
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt::{self, Write};
 
 /// What a text may have beyond characters with a shape.
@@ -35,6 +36,16 @@ enum Breaks {
     Kept,
     /// Nothing: it is one line.
     Escaped,
+}
+
+/// An error with its causes, in one line.
+pub fn with_causes(error: &dyn Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(next) = cause {
+        text.push_str(&format!(": {next}"));
+        cause = next.source();
+    }
+    text
 }
 
 /// Several lines of foreign text: everything but line feeds and tabs that has no shape of its own is escaped.

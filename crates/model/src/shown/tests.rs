@@ -158,3 +158,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn errors_are_shown_with_their_causes() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read {file}")]
+    struct Unreadable {
+        file: &'static str,
+        source: std::num::ParseIntError,
+    }
+    let source = "x".parse::<u32>().expect_err("no number");
+    let error = Unreadable { file: "/proc/stat", source };
+    assert_eq!(with_causes(&error), "cannot read /proc/stat: invalid digit found in string");
+}
