@@ -41,7 +41,7 @@ lint:
 
 bench:
 ifneq ($(filter captures simulators,$(or $(ONLY),captures simulators)),)
-	@tools/install-packages build c++ tcptrace tshark tcpdump ethtool ip
+	@tools/install-packages build c++ tcptrace tcprewrite tshark tcpdump ethtool ip
 	cargo build --release --locked --package slowpath --package xtask
 endif
 ifneq ($(filter captures,$(or $(ONLY),captures)),)
