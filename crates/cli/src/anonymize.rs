@@ -17,7 +17,7 @@ pub struct Anonymize {
     /// standard input
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     input: PathBuf,
-    /// The copy; compressed if its name ends in .zst
+    /// The copy; compressed if its name ends in .zst or .gz
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
     /// A file that nobody else may read, with the key, 64 hexadecimal digits [default: a random key]

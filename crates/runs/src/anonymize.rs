@@ -2,6 +2,8 @@
 
 use crate::Error;
 use crate::input::Progress;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use slowpath_anonymize::file::CopyError;
 use slowpath_anonymize::key::KEY_BYTES;
 use slowpath_anonymize::names::Mapped;
@@ -20,10 +22,12 @@ use std::path::{Path, PathBuf};
 const RANDOM: &str = "/dev/urandom";
 /// The longest key file: what is longer is some other file.
 const MOST_KEY_FILE: u64 = 4096;
-/// The name of an output that is compressed ends so.
+/// The names of outputs that are compressed end so.
 const ZSTD: &str = "zst";
-/// The level of its compression.
-const LEVEL: i32 = 3;
+const GZIP: &str = "gz";
+/// The levels of their compression: the defaults of zstd(1) and gzip(1).
+const ZSTD_LEVEL: i32 = 3;
+const GZIP_LEVEL: u32 = 6;
 
 /// Replacements of names, and what to do with ports.
 pub use slowpath_anonymize::{Names, Ports};
@@ -162,13 +166,21 @@ fn written<T>(
 ) -> Result<T, Error> {
     let failed = || Error::file(path);
     let mut into = BufWriter::with_capacity(1 << 18, Output::create(path, existing)?);
-    let result = if path.extension() == Some(OsStr::new(ZSTD)) {
-        let mut packed = zstd::Encoder::new(&mut into, LEVEL).map_err(failed())?;
-        let result = write(&mut packed)?;
-        packed.finish().map_err(failed())?;
-        result
-    } else {
-        write(&mut into)?
+    let ending = path.extension().and_then(OsStr::to_str);
+    let result = match ending.unwrap_or_default() {
+        ZSTD => {
+            let mut packed = zstd::Encoder::new(&mut into, ZSTD_LEVEL).map_err(failed())?;
+            let result = write(&mut packed)?;
+            packed.finish().map_err(failed())?;
+            result
+        }
+        GZIP => {
+            let mut packed = GzEncoder::new(&mut into, Compression::new(GZIP_LEVEL));
+            let result = write(&mut packed)?;
+            packed.finish().map_err(failed())?;
+            result
+        }
+        _ => write(&mut into)?,
     };
     let output = into.into_inner().map_err(|error| failed()(error.into_error()))?;
     output.finish()?;

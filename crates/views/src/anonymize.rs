@@ -20,7 +20,7 @@ capture).
 Without --key-file the key is random and is not kept: nobody can map the addresses back, and another file gets other addresses. With \
 it, an address has the same replacement in all files: `openssl rand -hex 32 > key; chmod 600 key`. Who has the key can undo the mapping.
 
-An output that ends in .zst is compressed. An input that breaks off is copied up to there.
+An output that ends in .zst or .gz is compressed. An input that breaks off is copied up to there.
 
 Exit codes: 0 copied; 1 copied up to where the input breaks off; 2 no copy: not a capture, the output exists, others may read the key file.
 

@@ -92,16 +92,18 @@ fn key_file_gives_both_ends_the_same_addresses() {
     key_file(&folder, 0o600);
     folder.write("sender.pcapng", &captures::transfer(100));
     folder.write("receiver.pcapng", &captures::transfer_at_receiver(100));
-    for end in ["sender", "receiver"] {
-        let (from, to) = (format!("{end}.pcapng"), format!("{end}-copy.pcapng.zst"));
+    // Each is packed as its name says.
+    for (end, packed, magic) in [("sender", "zst", &[0x28, 0xb5][..]), ("receiver", "gz", &[0x1f, 0x8b])] {
+        let (from, to) = (format!("{end}.pcapng"), format!("{end}-copy.pcapng.{packed}"));
         anonymize(&folder, &["--key-file", "key", &from, &to]);
+        assert!(fs::read(folder.path(&to)).expect("the copy").starts_with(magic), "{to}");
     }
     let of = |files: [&str; 2]| {
         let (code, out, err) = outcome(&run(&folder, &["diagnose", "--json", files[0], files[1]]));
         assert_eq!((code, err.as_str()), (0, ""));
         without_names(json(&out))
     };
-    let copies = of(["sender-copy.pcapng.zst", "receiver-copy.pcapng.zst"]);
+    let copies = of(["sender-copy.pcapng.zst", "receiver-copy.pcapng.gz"]);
     assert!(copies["flows"][0]["pair"].is_object(), "the ends are matched: {copies}");
     assert_eq!(copies["flows"], of(["sender.pcapng", "receiver.pcapng"])["flows"]);
 }
