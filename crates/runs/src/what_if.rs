@@ -7,7 +7,7 @@ use slowpath_model::{Bytes, FlowId, FlowKey, Instant};
 use slowpath_whatif::predict::{Job, Trial, best_first, jobs, pairs, predictions, singles};
 use slowpath_whatif::reproduce::{together, with_control};
 use slowpath_whatif::seen::largest;
-use slowpath_whatif::{Control, Predicted, Refusal, Remedy, Reproduced, Seen, Traces, fit};
+use slowpath_whatif::{Control, Fitted, Predicted, Refusal, Remedy, Reproduced, Seen, Traces, fit, readings};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A flow with at least this part of the transfer's data, at the same time, shares its path.
@@ -139,8 +139,10 @@ pub(crate) fn reproduced(
 ) -> Result<Reproduced, Refusal> {
     at(Stage::Checking);
     let fitted = fit(seen, shared)?;
-    let work = |control: &Control| with_control(seen, &fitted, *control, stop).map(Some);
-    let models = parallel::each(&fitted.controls, None, stop, &|| (), work)?;
+    let each = |fitted: Fitted| Control::ALL.map(|control| (fitted.clone(), control));
+    let all: Vec<(Fitted, Control)> = readings(seen, &fitted).into_iter().flat_map(each).collect();
+    let work = |(fitted, control): &(Fitted, Control)| with_control(seen, fitted, *control, stop).map(Some);
+    let models = parallel::each(&all, None, stop, &|| (), work)?;
     let models: Option<Vec<_>> = models.into_iter().collect();
     together(models.ok_or(Refusal::Interrupted)?)
 }

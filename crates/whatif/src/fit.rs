@@ -1,6 +1,6 @@
 //! From what a capture shows to a scenario's values.
 
-use crate::fitted::{Basis, Control, Fitted, Known, ReceiveBuffer};
+use crate::fitted::{Basis, Control, Fitted, Known, ReceiveBuffer, Writing};
 use crate::loss;
 use crate::refusal::Refusal;
 use crate::seen::Seen;
@@ -50,8 +50,8 @@ const LIMITED: f64 = 0.05;
 const BUFFERED: f64 = 0.5;
 
 /// The defaults of `tcp_rmem` (6.18): the first buffer, and the largest of 6.16 and newer and of older ones.
-const FIRST_BUFFER: Bytes = Bytes::kib(128);
-const RMEM_MOST: [Bytes; 2] = [Bytes::kib(32 * 1024), Bytes::kib(6 * 1024)];
+pub(crate) const FIRST_BUFFER: Bytes = Bytes::kib(128);
+pub(crate) const RMEM_MOST: [Bytes; 2] = [Bytes::kib(32 * 1024), Bytes::kib(6 * 1024)];
 
 /// Causes that a fit has.
 const MODELLED: &[Cause] = &[
@@ -71,6 +71,9 @@ const MODELLED: &[Cause] = &[
     Cause::Policer,
 ];
 
+/// Causes that a fit of requests has, too: what is neither a request on its way nor a response.
+const OF_REQUESTS: &[Cause] = &[Cause::SenderIdle, Cause::ThinkTime, Cause::ProtocolWindow];
+
 /// Fits a transfer. `shared` is how many other flows moved data at the same time.
 ///
 /// # Errors
@@ -83,7 +86,7 @@ pub fn fit(seen: &Seen, shared: u64) -> Result<Fitted, Refusal> {
     let headers = HEADERS + if timestamps { TIMESTAMPS } else { 0 };
     let mss = full_segment(seen, timestamps);
     let on_wire = |payload: f64| payload * (mss + headers) as f64 / mss as f64;
-    let pace = seen.pace.ok_or(Refusal::RateUnknown)?;
+    let pace = seen.pace.as_ref().ok_or(Refusal::RateUnknown)?;
     let shown = capacity(seen, pace.quickest.ok_or(Refusal::RateUnknown)?, pace.first)?;
     let rate = on_wire(shown);
     let spread = |part: f64| Rate::bits_per_second((rate * part) as u64);
@@ -106,10 +109,13 @@ pub fn fit(seen: &Seen, shared: u64) -> Result<Fitted, Refusal> {
         receive: receive_buffer(seen, scaling),
         first_buffer: first_buffer(seen),
         send: send_buffer(seen),
+        writing: Writing { waits_for_nic: true, nodelay: true },
+        merges: seen.super_packets > 0,
         controls: Control::ALL.to_vec(),
         control_basis: Basis::Assumed,
         initial_window: initial_window(seen, mss),
         amount: seen.amount,
+        requests: seen.requests,
         mtu: packet,
         timestamps,
         sack,
@@ -136,7 +142,8 @@ fn refuse(seen: &Seen, shared: u64) -> Result<(), Refusal> {
     unless(seen.retransmitted > 0.0 || seen.sacked < SACKED_ANYHOW, Refusal::Disturbed(seen.sacked))?;
     unless(!seen.losses_cut, Refusal::TooManyLosses)?;
     unless(options(seen).1 || seen.losses.is_empty(), Refusal::NoSack)?;
-    let others = || seen.causes.iter().filter(|(cause, _)| !MODELLED.contains(cause));
+    let of_requests = |cause| seen.requests.is_some() && OF_REQUESTS.contains(cause);
+    let others = || seen.causes.iter().filter(|(cause, _)| !MODELLED.contains(cause) && !of_requests(cause));
     let share: f64 = others().map(|(_, share)| share).sum();
     match others().next() {
         Some((cause, _)) if share > MOST_NOT_MODELLED => Err(Refusal::NotModelled { cause: *cause, share }),
@@ -214,9 +221,41 @@ fn first_buffer(seen: &Seen) -> Known<Bytes> {
 
 fn send_buffer(seen: &Seen) -> Option<Known<Bytes>> {
     let flight = seen.flight;
-    // Half of a buffer's memory is payload, more or less, and setsockopt doubles what it is given.
-    (seen.of_limit(Limit::SendBuffer) >= BUFFERED)
-        .then(|| Known::exact(flight, Basis::FlightPlateau { flight }))
+    // Half of a buffer's memory is payload, more or less, and setsockopt doubles what it is given. The most in flight may be many
+    // times the buffer, if its writer once wrote on while packets left.
+    let size = Known::between(seen.mean_flight, seen.mean_flight, flight, Basis::FlightPlateau { flight });
+    (seen.of_limit(Limit::SendBuffer) >= BUFFERED).then_some(size)
+}
+
+/// What a capture leaves open of the hosts, where that matters: each is tried, the usual one first.
+pub fn readings(seen: &Seen, fitted: &Fitted) -> Vec<Fitted> {
+    let mut all = vec![fitted.clone()];
+    if seen.of_limit(Limit::ReceiveWindow) >= LIMITED {
+        let untuned = untuned(seen, fitted).map(|receive| Fitted { receive, ..fitted.clone() });
+        all.extend(untuned);
+        if fitted.merges {
+            let unmerged: Vec<Fitted> =
+                all.iter().map(|one| Fitted { merges: false, ..one.clone() }).collect();
+            all.extend(unmerged);
+        }
+    }
+    if fitted.send.is_some() {
+        let writings = [(true, true), (false, true), (true, false), (false, false)]
+            .map(|(waits_for_nic, nodelay)| Writing { waits_for_nic, nodelay });
+        all = all.iter().flat_map(|one| writings.map(|writing| Fitted { writing, ..one.clone() })).collect();
+    }
+    all
+}
+
+/// The window scale allows a far larger buffer than ever showed: tuning was off, or its limit is less than the one that the scale
+/// was chosen for (`rmem_max`).
+fn untuned(seen: &Seen, fitted: &Fitted) -> Option<ReceiveBuffer> {
+    let ReceiveBuffer::Tuned(tuned) = fitted.receive else { return None };
+    let shift = seen.receiver_options.and_then(|options| options.window_scale)?;
+    let most = Bytes::new(65_535 << shift);
+    let is_far = tuned.value.get() < most.get() / 4;
+    let shows = matches!(tuned.basis, Basis::LargestWindow { .. });
+    (shows && is_far).then_some(ReceiveBuffer::Untuned { size: tuned, most })
 }
 
 fn initial_window(seen: &Seen, mss: u64) -> Known<u32> {

@@ -1,5 +1,6 @@
 //! A transfer's fitted values, each with its range and what it was read from.
 
+use crate::exchange::Requests;
 use slowpath_model::{Bytes, Rate};
 use std::fmt;
 use std::time::Duration;
@@ -154,6 +155,24 @@ pub enum ReceiveBuffer {
     },
     /// Tuning up to this size: the third value of `tcp_rmem`.
     Tuned(Known<Bytes>),
+    /// No tuning (`tcp_moderate_rcvbuf` 0): the first size, the second value of `tcp_rmem`, is kept.
+    Untuned {
+        /// That size.
+        size: Known<Bytes>,
+        /// The third value of `tcp_rmem`, for which Linux chose the window scale.
+        most: Bytes,
+    },
+}
+
+/// What a send buffer takes beyond its size depends on these: only a new packet asks whether there is room
+/// (`tcp_sendmsg_locked`, 6.18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writing {
+    /// The writer is quicker than the NIC, so that what it writes waits for small queues (`tcp_small_queue_check`); otherwise the
+    /// NIC has taken each packet before the next is written, as virtual ones do, and slow writers.
+    pub waits_for_nic: bool,
+    /// `TCP_NODELAY`: the short end of a write leaves at once, and nothing is appended to it.
+    pub nodelay: bool,
 }
 
 /// Why packets are lost.
@@ -189,6 +208,10 @@ pub struct Fitted {
     pub first_buffer: Known<Bytes>,
     /// A send buffer of fixed size, as `setsockopt` is given it; `None`: it never was the limit.
     pub send: Option<Known<Bytes>>,
+    /// How its writer and its NIC fill that send buffer.
+    pub writing: Writing,
+    /// The receiver's NIC merges packets, in pages of 2 KiB each, and so what they take of the receive buffer (`PacketMemory`).
+    pub merges: bool,
     /// Congestion controls that reproduce the capture, the most common first.
     pub controls: Vec<Control>,
     /// Where the congestion control is from.
@@ -197,6 +220,8 @@ pub struct Fitted {
     pub initial_window: Known<u32>,
     /// The data of the transfer.
     pub amount: Bytes,
+    /// The requests that it answers; `None` for a transfer of all its data at once.
+    pub requests: Option<Requests>,
     /// The largest IP packet.
     pub mtu: Bytes,
     /// Timestamps are in use.

@@ -2,6 +2,7 @@
 //! other settings.
 //!
 //! - [`trace`]: what a fit needs beyond a report; [`seen`]: a transfer in numbers.
+//! - [`exchange`]: requests and responses.
 //! - [`fitted`]: the fitted values; [`mod@fit`], [`loss`]: from a capture's numbers to them.
 //! - [`scenario`]: the fit as a scenario; [`mod@simulate`]: a run of it.
 //! - [`reproduce`]: the fit adjusted and checked; [`check`]: its tolerances.
@@ -9,6 +10,7 @@
 //! - [`refusal`]: why nothing is predicted.
 
 pub mod check;
+pub mod exchange;
 pub mod fit;
 pub mod fitted;
 pub mod loss;
@@ -21,8 +23,9 @@ pub mod seen;
 pub mod simulate;
 pub mod trace;
 
-pub use fit::fit;
-pub use fitted::{Basis, Control, Fitted, Known, LossProcess, ReceiveBuffer};
+pub use exchange::Requests;
+pub use fit::{fit, readings};
+pub use fitted::{Basis, Control, Fitted, Known, LossProcess, ReceiveBuffer, Writing};
 pub use predict::Predicted;
 pub use refusal::{Difference, Refusal};
 pub use remedy::Remedy;

@@ -1,6 +1,7 @@
 //! What can be tried: settings of the hosts, and properties of the path.
 
-use crate::fitted::{Control, LossProcess};
+use crate::fit::{FIRST_BUFFER, RMEM_MOST};
+use crate::fitted::{Control, LossProcess, ReceiveBuffer};
 use crate::reproduce::Model;
 use crate::scenario::{Setting, Subject, keys, rate, rmem, time};
 use crate::seen::Seen;
@@ -16,6 +17,8 @@ use std::time::Duration;
 pub enum Remedy {
     /// The receive buffer may grow to this size, and nothing fixes it: the third value of `tcp_rmem`.
     ReceiveBuffer(Bytes),
+    /// The receive buffer's first size: the second value of `tcp_rmem`.
+    FirstReceiveBuffer(Bytes),
     /// The send buffer may grow to this size, and nothing fixes it: the third value of `tcp_wmem`.
     SendBuffer(Bytes),
     /// Both ends offer window scaling.
@@ -24,6 +27,8 @@ pub enum Remedy {
     CongestionControl(Control),
     /// Packets are lost by chance with this probability, in millionths; a policer is gone.
     Loss(f64),
+    /// The congestion window is kept over pauses (`tcp_slow_start_after_idle` 0).
+    KeptWindow,
     /// Segments sent before the first ACK.
     InitialWindow(u32),
     /// The rate of the bottleneck, in bits of IP packets per second; a policer is gone.
@@ -35,12 +40,14 @@ pub enum Remedy {
 }
 
 /// The names of all remedies, with an example of each value.
-pub const EXAMPLES: [&str; 9] = [
+pub const EXAMPLES: [&str; 11] = [
     "receive-buffer=6MiB",
+    "first-receive-buffer=1MiB",
     "send-buffer=4MiB",
     "window-scaling=on",
     "congestion-control=bbr",
     "loss=0",
+    "slow-start-after-idle=off",
     "initial-window=32",
     "rate=100Mbit/s",
     "rtt=20ms",
@@ -60,10 +67,12 @@ impl Remedy {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ReceiveBuffer(_) => "receive-buffer",
+            Self::FirstReceiveBuffer(_) => "first-receive-buffer",
             Self::SendBuffer(_) => "send-buffer",
             Self::WindowScaling => "window-scaling",
             Self::CongestionControl(_) => "congestion-control",
             Self::Loss(_) => "loss",
+            Self::KeptWindow => "slow-start-after-idle",
             Self::InitialWindow(_) => "initial-window",
             Self::Rate(_) => "rate",
             Self::Rtt(_) => "rtt",
@@ -76,14 +85,18 @@ impl Remedy {
         let remove = |settings: &mut Vec<Setting>, keys: &[&str]| {
             settings.retain(|setting| !keys.contains(&setting.key));
         };
+        let [first, largest] = receive_sizes(settings);
         let mut put = |subject, key, value| {
             remove(settings, &[key]);
             settings.push(Setting::new(subject, key, value));
         };
         match *self {
             Self::ReceiveBuffer(most) => {
-                put(Subject::ReceiveBuffer, keys::RMEM, rmem(FIRST_BUFFER, most));
-                remove(settings, &[keys::SO_RCVBUF]);
+                put(Subject::ReceiveBuffer, keys::RMEM, rmem(first, most));
+                remove(settings, &[keys::SO_RCVBUF, keys::MODERATE]);
+            }
+            Self::FirstReceiveBuffer(first) => {
+                put(Subject::ReceiveBuffer, keys::RMEM, rmem(first, largest.max(first)));
             }
             Self::SendBuffer(most) => {
                 let first = FIRST_SEND_BUFFER.min(most.get());
@@ -98,6 +111,7 @@ impl Remedy {
                 put(Subject::Loss, keys::LOSS, format!("{ppm:.0} ppm"));
                 remove(settings, &[keys::POLICER_RATE, keys::POLICER_BURST]);
             }
+            Self::KeptWindow => put(Subject::InitialWindow, keys::SLOW_START_AFTER_IDLE, "0".to_owned()),
             Self::InitialWindow(segments) => {
                 put(Subject::InitialWindow, keys::INITIAL_WINDOW, format!("{segments} segments"));
             }
@@ -111,8 +125,15 @@ impl Remedy {
     }
 }
 
-/// The second value of `tcp_rmem` and of `tcp_wmem` (6.18), in bytes.
-const FIRST_BUFFER: Bytes = Bytes::kib(128);
+/// The second and the third value of `tcp_rmem`: those of the settings, or of Linux 6.18.
+fn receive_sizes(settings: &[Setting]) -> [Bytes; 2] {
+    let known = settings.iter().find(|setting| setting.key == keys::RMEM);
+    let sizes = known.map(|setting| setting.value.split(' ').skip(1).flat_map(str::parse).map(Bytes::new));
+    let sizes: Vec<Bytes> = sizes.into_iter().flatten().collect();
+    if let [first, most] = sizes[..] { [first, most] } else { [FIRST_BUFFER, RMEM_MOST[0]] }
+}
+
+/// The second value of `tcp_wmem` (6.18), in bytes.
 const FIRST_SEND_BUFFER: u64 = 16 * 1024;
 
 impl fmt::Display for Remedy {
@@ -120,8 +141,11 @@ impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}=", self.name())?;
         match self {
-            Self::ReceiveBuffer(amount) | Self::SendBuffer(amount) => amount.fmt(f),
+            Self::ReceiveBuffer(amount) | Self::FirstReceiveBuffer(amount) | Self::SendBuffer(amount) => {
+                amount.fmt(f)
+            }
             Self::WindowScaling => f.write_str("on"),
+            Self::KeptWindow => f.write_str("off"),
             Self::CongestionControl(control) => control.fmt(f),
             Self::Loss(ppm) if *ppm == 0.0 => f.write_str("0"),
             Self::Loss(ppm) => write!(f, "{ppm:.0} ppm"),
@@ -152,9 +176,12 @@ impl FromStr for Remedy {
         };
         match name.trim() {
             "receive-buffer" => Ok(Self::ReceiveBuffer(buffer()?)),
+            "first-receive-buffer" => Ok(Self::FirstReceiveBuffer(buffer()?)),
             "send-buffer" => Ok(Self::SendBuffer(buffer()?)),
             "window-scaling" if value == "on" => Ok(Self::WindowScaling),
             "window-scaling" => Err(refuse("its value is on".to_owned())),
+            "slow-start-after-idle" if value == "off" => Ok(Self::KeptWindow),
+            "slow-start-after-idle" => Err(refuse("its value is off".to_owned())),
             "congestion-control" => {
                 let control = Control::ALL.into_iter().find(|control| control.name() == value);
                 control
@@ -220,9 +247,19 @@ pub fn suggested(captured: &Seen, model: &Model) -> Vec<Remedy> {
         }
         match cause {
             Cause::NoWindowScaling => add(Remedy::WindowScaling),
+            // Twice the BDP: half of a buffer is window at first.
+            Cause::AutotuningLag if matches!(fitted.receive, ReceiveBuffer::Tuned(_)) => {
+                let first = (2 * bdp).next_power_of_two().clamp(LEAST_BUFFER, MOST_BUFFER);
+                add(Remedy::FirstReceiveBuffer(Bytes::new(first)));
+            }
             _ if cause.limit() == Limit::ReceiveWindow => add(Remedy::ReceiveBuffer(buffer)),
             Cause::SendBufferFull => add(Remedy::SendBuffer(buffer)),
-            Cause::SlowStart => add(Remedy::InitialWindow(LARGER_INITIAL_WINDOW)),
+            Cause::SlowStart => {
+                add(Remedy::InitialWindow(LARGER_INITIAL_WINDOW));
+                if fitted.requests.is_some() {
+                    add(Remedy::KeptWindow);
+                }
+            }
             _ => {}
         }
     }
@@ -266,6 +303,21 @@ mod tests {
     }
 
     #[test]
+    fn largest_buffer_leaves_the_first_one_and_the_first_leaves_the_largest() {
+        let rmem = |value: &str| vec![Setting::new(Subject::ReceiveBuffer, keys::RMEM, value.to_owned())];
+        let applied = |remedy: Remedy, mut settings: Vec<Setting>| {
+            remedy.apply(&mut settings);
+            settings.into_iter().map(|setting| setting.value).collect::<Vec<_>>()
+        };
+        let (small, large) =
+            (Remedy::ReceiveBuffer(Bytes::kib(6144)), Remedy::FirstReceiveBuffer(Bytes::kib(2048)));
+        assert_eq!(applied(small, rmem("4096 16384 33554432")), ["4096 16384 6291456"]);
+        assert_eq!(applied(large, rmem("4096 16384 33554432")), ["4096 2097152 33554432"]);
+        assert_eq!(applied(large, rmem("4096 16384 131072")), ["4096 2097152 2097152"]);
+        assert_eq!(applied(small, Vec::new()), ["4096 131072 6291456"]);
+    }
+
+    #[test]
     fn what_is_no_remedy_is_refused_with_a_reason() {
         for (text, why) in [
             ("loss", "no value"),
@@ -278,6 +330,7 @@ mod tests {
             ("rtt=11s", "10 s at most"),
             ("rate=1bit/s", "1 kbit/s"),
             ("window-scaling=off", "is on"),
+            ("slow-start-after-idle=on", "is off"),
             ("speed=1", "no such remedy"),
         ] {
             let error = text.parse::<Remedy>().expect_err(text).to_string();

@@ -20,6 +20,9 @@ use std::time::Duration;
 /// Rounds of adjustment: each value is proportional to what it shows, so that two suffice, and a third confirms.
 const ROUNDS: usize = 4;
 
+/// What a send buffer holds changes in steps of a write, so that its size takes more rounds.
+const BUFFER_ROUNDS: usize = 8;
+
 /// A transfer of more segments is adjusted once: a run of it takes a second.
 const LONG: u64 = 500_000;
 
@@ -80,7 +83,6 @@ pub fn with_control(
 ///
 /// What differs with the closest control, if none reproduces the capture.
 pub fn together(tried: Vec<Result<Model, Vec<Difference>>>) -> Result<Reproduced, Refusal> {
-    let all = tried.len();
     let closest =
         tried.iter().filter_map(|one| one.as_ref().err()).min_by_key(|differences| differences.len());
     let refusal = Refusal::Differs(closest.cloned().unwrap_or_default());
@@ -88,8 +90,11 @@ pub fn together(tried: Vec<Result<Model, Vec<Difference>>>) -> Result<Reproduced
     if models.is_empty() {
         return Err(refusal);
     }
-    let controls: Vec<Control> = models.iter().map(|model| model.control).collect();
-    let basis = if controls.len() < all { Basis::Reproduces } else { Basis::Assumed };
+    // Of each control's models, the one that is closest comes first.
+    models.sort_by(|a, b| a.control.cmp(&b.control).then(a.off.total_cmp(&b.off)));
+    let mut controls: Vec<Control> = models.iter().map(|model| model.control).collect();
+    controls.dedup();
+    let basis = if controls.len() < Control::ALL.len() { Basis::Reproduces } else { Basis::Assumed };
     for model in &mut models {
         model.fitted.controls.clone_from(&controls);
         model.fitted.control_basis = basis;
@@ -116,7 +121,11 @@ fn adjusted(
     let mut fitted = fitted.clone();
     let mut simulated = run(&fitted, control, losses, stop)?;
     let mut best = (distance(captured, &simulated), fitted.clone(), simulated.clone());
-    let rounds = if captured.segments > LONG { 1 } else { ROUNDS };
+    let rounds = match () {
+        () if captured.segments > LONG => 1,
+        () if fitted.send.is_some() => BUFFER_ROUNDS,
+        () => ROUNDS,
+    };
     for _ in 0..rounds {
         let before = fitted.clone();
         adjust(&mut fitted, captured, &simulated);
@@ -152,6 +161,7 @@ fn scale_bytes(known: &mut Known<Bytes>, factor: f64) {
 fn adjust(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
     adjust_rtt(fitted, captured, simulated);
     adjust_window(fitted, captured, simulated);
+    adjust_requests(fitted, captured, simulated);
     if let Some(size) = &mut fitted.send
         && let Some(factor) = factor(captured.mean_flight.get() as f64, simulated.mean_flight.get() as f64)
     {
@@ -183,6 +193,15 @@ fn adjust_rtt(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
     }
 }
 
+/// A client may wait from the last of a response on, whose ACK comes later.
+fn adjust_requests(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
+    if let (Some(requests), Some(a), Some(b)) = (&mut fitted.requests, captured.requests, simulated.requests)
+        && factor(a.client_time.as_secs_f64(), b.client_time.as_secs_f64()).is_some()
+    {
+        requests.client_time = (requests.client_time + a.client_time).saturating_sub(b.client_time);
+    }
+}
+
 fn adjust_window(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
     let (Some((largest, first)), Some((now, now_first))) = (captured.window, simulated.window) else {
         return;
@@ -199,6 +218,11 @@ fn adjust_window(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
         ReceiveBuffer::Tuned(most) if matches!(most.basis, Basis::LargestWindow { .. }) => {
             if let Some(factor) = factor_of(largest, now) {
                 scale_bytes(most, factor);
+            }
+        }
+        ReceiveBuffer::Untuned { size, .. } => {
+            if let Some(factor) = factor_of(largest, now) {
+                scale_bytes(size, factor);
             }
         }
         ReceiveBuffer::Tuned(_) => {}

@@ -81,8 +81,10 @@ pub(crate) mod keys {
     pub const SO_RCVBUF: &str = "flows.receiver.socket.SO_RCVBUF";
     pub const SO_SNDBUF: &str = "flows.sender.socket.SO_SNDBUF";
     pub const RMEM: &str = "hosts.receiver.sysctl.tcp_rmem";
+    pub const MODERATE: &str = "hosts.receiver.sysctl.tcp_moderate_rcvbuf";
     pub const WMEM: &str = "hosts.sender.sysctl.tcp_wmem";
     pub const CONTROL: &str = "flows.sender.socket.TCP_CONGESTION";
+    pub const SLOW_START_AFTER_IDLE: &str = "hosts.sender.sysctl.tcp_slow_start_after_idle";
     pub const INITIAL_WINDOW: &str = "hosts.sender.kernel.initial-window";
     pub const SCALING: [&str; 2] =
         ["hosts.sender.sysctl.tcp_window_scaling", "hosts.receiver.sysctl.tcp_window_scaling"];
@@ -113,16 +115,29 @@ pub fn settings(fitted: &Fitted, control: Control) -> Vec<Setting> {
             put(Subject::Loss, keys::POLICER_BURST, bytes(burst.value));
         }
     }
-    put(Subject::Amount, "flows.amount", bytes(fitted.amount));
-    let most = match &fitted.receive {
+    match fitted.requests {
+        None => put(Subject::Amount, "flows.amount", bytes(fitted.amount)),
+        Some(requests) => {
+            // The client is the first host unless it is named.
+            put(Subject::Amount, "flows.from", "receiver".to_owned());
+            put(Subject::Amount, "flows.requests.count", requests.count.to_string());
+            put(Subject::Amount, "flows.requests.request", bytes(requests.request));
+            put(Subject::Amount, "flows.requests.response", bytes(requests.response));
+            put(Subject::Amount, "flows.requests.server-time", time(requests.server_time));
+            put(Subject::Amount, "flows.requests.client-time", time(requests.client_time));
+        }
+    }
+    match &fitted.receive {
         ReceiveBuffer::Fixed { size, .. } => {
             put(Subject::ReceiveBuffer, keys::SO_RCVBUF, bytes(size.value));
-            None
         }
-        ReceiveBuffer::Tuned(most) => Some(most.value),
-    };
-    if let Some(most) = most {
-        put(Subject::ReceiveBuffer, keys::RMEM, rmem(fitted.first_buffer.value, most));
+        ReceiveBuffer::Tuned(most) => {
+            put(Subject::ReceiveBuffer, keys::RMEM, rmem(fitted.first_buffer.value, most.value));
+        }
+        ReceiveBuffer::Untuned { size, most } => {
+            put(Subject::ReceiveBuffer, keys::RMEM, rmem(size.value, *most));
+            put(Subject::ReceiveBuffer, keys::MODERATE, "0".to_owned());
+        }
     }
     for (key, is_offered) in keys::SCALING.into_iter().zip(fitted.scaling) {
         if !is_offered {
@@ -131,19 +146,24 @@ pub fn settings(fitted: &Fitted, control: Control) -> Vec<Setting> {
     }
     if let Some(size) = &fitted.send {
         put(Subject::SendBuffer, keys::SO_SNDBUF, bytes(size.value));
-        // With Nagle's algorithm, Linux appends to a short segment beyond the buffer's limit (tcp_sendmsg_locked, 6.18): the
-        // buffer would be no limit.
-        put(Subject::SendBuffer, "flows.sender.socket.TCP_NODELAY", "true".to_owned());
+        // With Nagle's algorithm, Linux appends to a short segment beyond the buffer's limit (tcp_sendmsg_locked, 6.18).
+        if fitted.writing.nodelay {
+            put(Subject::SendBuffer, "flows.sender.socket.TCP_NODELAY", "true".to_owned());
+        }
+        if !fitted.writing.waits_for_nic {
+            put(Subject::SendBuffer, "hosts.sender.kernel.small-queues", "false".to_owned());
+        }
     }
     put(Subject::Control, keys::CONTROL, control.name().to_owned());
     put(Subject::InitialWindow, keys::INITIAL_WINDOW, format!("{} segments", fitted.initial_window.value));
     for key in ["hosts.sender.nic.mtu", "hosts.receiver.nic.mtu"] {
         put(Subject::Packets, key, bytes(fitted.mtu));
     }
-    let offloads =
-        ["hosts.sender.nic.tso", "hosts.sender.nic.gro", "hosts.receiver.nic.tso", "hosts.receiver.nic.gro"];
-    for key in offloads {
+    for key in ["hosts.sender.nic.tso", "hosts.sender.nic.gro"] {
         put(Subject::Packets, key, fitted.super_packets.to_string());
+    }
+    for key in ["hosts.receiver.nic.tso", "hosts.receiver.nic.gro"] {
+        put(Subject::Packets, key, fitted.merges.to_string());
     }
     if !fitted.timestamps {
         put(Subject::Packets, "hosts.sender.sysctl.tcp_timestamps", "0".to_owned());

@@ -1,5 +1,6 @@
 //! One transfer in numbers: the captured one, and each simulated one, from the analyses' report and the trace.
 
+use crate::exchange::Requests;
 use crate::trace::{Loss, Pace, Trace, Traces};
 use slowpath_analyses::report::{FlowReport, SynOptions};
 use slowpath_analyses::{Analysis, Cause, Limit};
@@ -62,6 +63,8 @@ pub struct Seen {
     pub sender: End,
     /// Payload that the receiver sent.
     pub answered: Bytes,
+    /// The requests that it answered, if they are alike.
+    pub requests: Option<Requests>,
     /// SYNs that were lost.
     pub lost_syns: u32,
     /// Data that was acknowledged and is not in the capture.
@@ -115,6 +118,7 @@ impl Seen {
             vantage: report.vantage.vantage,
             sender: report.sender,
             answered: answers.unique_bytes,
+            requests: trace.requests(),
             lost_syns: report.opening.lost_syns() + report.opening.retransmitted,
             unseen: measures.unseen_bytes,
             marked: marks.into_iter().sum(),

@@ -3,6 +3,7 @@
 //! A tap next to the sender sees when each segment left and when its ACK came. Memory is bounded: a trace keeps what is
 //! in flight, [`MOST_LOSSES`] losses, and one histogram.
 
+use crate::exchange::{Exchanges, Requests};
 use slowpath_analyses::{Judged, Label, Labels, SpuriousRetransmission};
 use slowpath_model::{End, Event, EventKind, Flags, FlowId, FlowKey, Instant, Segment, StreamOffset};
 use std::collections::{BTreeMap, VecDeque};
@@ -89,6 +90,8 @@ pub struct Trace {
     /// The window field, unscaled: in the first ACK of data, and the largest after that.
     pub windows: Option<(u16, u16)>,
     ended: bool,
+    /// The requests that it answers.
+    exchanges: Exchanges,
 }
 
 /// ACKs without a pause between them.
@@ -121,7 +124,7 @@ impl Train {
 }
 
 /// At what pace ACKs without a pause between them came, in bits of payload per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     /// The most common pace.
     pub usual: f64,
@@ -131,15 +134,36 @@ pub struct Pace {
     pub quickest: Option<f64>,
     /// That of the initial window.
     pub first: Option<f64>,
-    /// Below these lie a tenth, a quarter, half, three quarters and nine tenths of the data.
-    pub spread: [f64; 5],
+    /// The data in trains, by class of pace.
+    trains: Vec<(i32, u64)>,
 }
 
 impl Pace {
-    /// How much another transfer's pace differs: the mean factor over the spread, less 1.
-    pub fn distance(&self, other: &Self) -> f64 {
-        let factors = self.spread.iter().zip(other.spread).map(|(a, b)| (a / b).ln().abs());
-        (factors.sum::<f64>() / self.spread.len() as f64).exp() - 1.0
+    /// How much another transfer's pace differs: the mean factor over the spread of trains above a pace, less 1. It is infinite
+    /// if only one of them has such trains.
+    pub fn distance(&self, other: &Self, above: f64) -> f64 {
+        let (Some(own), Some(others)) = (self.spread(above), other.spread(above)) else {
+            return f64::INFINITY;
+        };
+        let factors = own.iter().zip(others).map(|(a, b)| (a / b).ln().abs());
+        (factors.sum::<f64>() / own.len() as f64).exp() - 1.0
+    }
+
+    /// Below these lie a tenth, a quarter, half, three quarters and nine tenths of the data in trains above a pace.
+    fn spread(&self, above: f64) -> Option<[f64; 5]> {
+        let pace = |class: i32| (f64::from(class) / CLASSES).exp();
+        let trains = || self.trains.iter().filter(|(class, _)| pace(*class) >= above);
+        let all: u64 = trains().map(|(_, bytes)| bytes).sum();
+        let (slowest, quickest) = (trains().next()?.0, trains().next_back()?.0);
+        let quantile = |part: f64| {
+            let mut below = 0.0;
+            let found = trains().find(|(_, bytes)| {
+                below += *bytes as f64;
+                below >= part * all as f64
+            });
+            found.map_or(quickest, |(class, _)| *class).max(slowest)
+        };
+        Some([0.1, 0.25, 0.5, 0.75, 0.9].map(|part| pace(quantile(part))))
     }
 }
 
@@ -271,6 +295,11 @@ impl Trace {
         }
     }
 
+    /// The requests that it answers, if they are alike.
+    pub fn requests(&self) -> Option<Requests> {
+        self.exchanges.alike()
+    }
+
     /// The pace of its trains; `None` without any.
     pub fn pace(&self) -> Option<Pace> {
         let all: u64 = self.rates.values().map(|(bytes, _)| bytes).sum();
@@ -295,20 +324,8 @@ impl Trace {
             share: weight(usual) as f64 / all as f64,
             quickest: quickest.map(centre),
             first: self.first_train,
-            spread: [0.1, 0.25, 0.5, 0.75, 0.9].map(|part| self.quantile(part * all as f64)),
+            trains: self.rates.iter().map(|(class, (bytes, _))| (*class, *bytes)).collect(),
         })
-    }
-
-    /// The rate below which so much data lies.
-    fn quantile(&self, bytes: f64) -> f64 {
-        let mut below = 0.0;
-        for (class, (here, _)) in &self.rates {
-            below += *here as f64;
-            if below >= bytes {
-                return (f64::from(*class) / CLASSES).exp();
-            }
-        }
-        0.0
     }
 }
 
@@ -346,6 +363,14 @@ impl Labels for Traces {
         if segment.len > 0 {
             ends[segment.from.index()].on_data(event.at, segment, judged.label);
         }
+        for answers in [End::A, End::B] {
+            let exchanges = &mut ends[answers.index()].exchanges;
+            if segment.len > 0 && judged.label == Some(Label::New) {
+                exchanges.on_data(event.at, segment, answers);
+            } else {
+                exchanges.on_ack(event.at, segment, answers);
+            }
+        }
         if !segment.flags.has_any(Flags::SYN.with(Flags::RST)) {
             ends[(!segment.from).index()].on_ack(event.at, segment);
         }
@@ -358,5 +383,31 @@ impl Labels for Traces {
         if let Some(place) = losses.iter().rposition(|loss| loss.frame == spurious.frame) {
             losses.remove(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(trains: &[(f64, u64)]) -> Pace {
+        let trains =
+            trains.iter().map(|(rate, bytes)| ((rate.ln() * CLASSES).round() as i32, *bytes)).collect();
+        Pace { usual: 90e6, share: 0.5, quickest: Some(90e6), first: None, trains }
+    }
+
+    #[test]
+    fn trains_at_the_pace_of_a_window_can_be_left_out() {
+        // How much of a window's data follows its own ACKs differs; the path's pace does not.
+        let (some, more) = (pace(&[(20e6, 10), (90e6, 90)]), pace(&[(20e6, 60), (90e6, 40)]));
+        assert!(some.distance(&more, 0.0) > 0.8);
+        assert!(some.distance(&more, 30e6) < 0.01);
+        // Another path does.
+        assert!(some.distance(&pace(&[(20e6, 10), (45e6, 90)]), 30e6) > 0.9);
+    }
+
+    #[test]
+    fn a_transfer_without_quick_trains_is_far_from_one_with_them() {
+        assert!(pace(&[(90e6, 1)]).distance(&pace(&[(20e6, 1)]), 30e6).is_infinite());
     }
 }

@@ -19,8 +19,12 @@ use std::sync::atomic::AtomicBool;
 /// Runs of each, whose median counts.
 const RUNS: u64 = 3;
 
-/// An experiment with a remedy; `None` if the lab cannot have it, or it is already so.
+/// An experiment with a remedy; `None` if the lab cannot have it, it is already so, or it is not the one transfer of an amount that
+/// is measured.
 pub fn remedied(experiment: &Experiment, remedy: &Remedy) -> Option<Experiment> {
+    if !matches!(experiment.workload, Workload::Streams(_)) {
+        return None;
+    }
     let mut new = experiment.clone();
     new.recording = Recording::default();
     new.warm_up_bytes = None;

@@ -121,7 +121,7 @@ fn of_hosts(experiment: &Experiment, model: &Model, wrong: &mut Vec<String>) {
         || has(&settings.receiver_sysctls, "tcp_rmem")
         || has(&settings.receiver_sysctls, "tcp_moderate_rcvbuf");
     let is_fitted = match &fitted.receive {
-        ReceiveBuffer::Fixed { .. } => true,
+        ReceiveBuffer::Fixed { .. } | ReceiveBuffer::Untuned { .. } => true,
         ReceiveBuffer::Tuned(most) => matches!(most.basis, Basis::LargestWindow { .. }),
     };
     if is_fitted && !is_bound {

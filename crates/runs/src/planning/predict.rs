@@ -139,21 +139,45 @@ fn remedies(plan: &Plan, changes: &[usize], model: &Model, host: &Host) -> Resul
             // Tuning then reaches what the other change allows.
             continue;
         }
+        let first =
+            (is_of(place, RMEM) && host.is_receiver).then(|| first_buffer(&plan.changes[*place], model));
+        remedies.extend(first.flatten());
+        if first.flatten().is_some() && !is_raised(&plan.changes[*place]) {
+            continue;
+        }
         let remedy = remedy(&plan.changes[*place], model, host);
         remedies.push(if changes.len() > 1 { remedy.map_err(|_| NotPredicted::Parts)? } else { remedy? });
     }
     Ok(remedies)
 }
 
+/// The remedy that stands for another first size of the receive buffer, if the capture shows that the size now is what it began
+/// with.
+fn first_buffer(planned: &Planned, model: &Model) -> Option<Remedy> {
+    let [now, then] = [&planned.now, &planned.then].map(|value| size(value, 1));
+    let (now, then) = (now?, then?);
+    let shown = model.fitted.first_buffer.value.get();
+    let is_it =
+        now.get() <= shown.saturating_mul(NOT_THE_LIMIT) && shown <= now.get().saturating_mul(NOT_THE_LIMIT);
+    let is_tuned = matches!(model.fitted.receive, ReceiveBuffer::Tuned(_));
+    (now != then && is_tuned && is_it).then_some(Remedy::FirstReceiveBuffer(then))
+}
+
+/// Whether a change is one of the largest size.
+fn is_raised(planned: &Planned) -> bool {
+    third(&planned.now) != third(&planned.then)
+}
+
 /// The remedy that stands for a change.
 fn remedy(planned: &Planned, model: &Model, host: &Host) -> Result<Remedy, NotPredicted> {
     let text = match &planned.setting {
         Setting::Sysctl(name) => match name.as_str() {
-            RMEM if host.is_receiver => {
+            RMEM if host.is_receiver && is_raised(planned) => {
                 let shown = match &model.fitted.receive {
                     // The kernel doubles what a program asks for (sock_setsockopt, 6.18).
                     ReceiveBuffer::Fixed { size, .. } => Bytes::new(size.value.get() * 2),
                     ReceiveBuffer::Tuned(most) => most.value,
+                    ReceiveBuffer::Untuned { size, .. } => size.value,
                 };
                 need_limit(shown, planned)?;
                 third(&planned.then).map(|most| format!("receive-buffer={} B", most.get()))
@@ -173,6 +197,9 @@ fn remedy(planned: &Planned, model: &Model, host: &Host) -> Result<Remedy, NotPr
                     return Err(NotPredicted::OtherEnd);
                 }
                 Some("window-scaling=on".to_owned())
+            }
+            "net.ipv4.tcp_slow_start_after_idle" if host.is_sender && planned.then == "0" => {
+                Some("slow-start-after-idle=off".to_owned())
             }
             "net.ipv4.tcp_congestion_control" if host.is_sender => {
                 Some(format!("congestion-control={}", planned.then))
@@ -197,7 +224,12 @@ fn need_limit(shown: Bytes, planned: &Planned) -> Result<(), NotPredicted> {
 
 /// The largest of the three sizes of `tcp_rmem` or `tcp_wmem`.
 fn third(value: &str) -> Option<Bytes> {
-    value.split_whitespace().nth(2)?.parse().ok().map(Bytes::new)
+    size(value, 2)
+}
+
+/// One of these three sizes, counted from 0.
+fn size(value: &str, place: usize) -> Option<Bytes> {
+    value.split_whitespace().nth(place)?.parse().ok().map(Bytes::new)
 }
 
 /// The initial window, if nothing else of a route's attributes changes.
@@ -213,6 +245,13 @@ fn initial_window(now: &str, then: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_of_a_buffer_are_read_by_place() {
+        assert_eq!(size("4096 16384 33554432", 1), Some(Bytes::kib(16)));
+        assert_eq!(third("4096\t131072\t6291456"), Some(Bytes::kib(6144)));
+        assert_eq!(size("0", 1), None);
+    }
 
     #[test]
     fn a_route_is_an_initial_window_if_nothing_else_changes() {

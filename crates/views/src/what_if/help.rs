@@ -24,5 +24,6 @@ Examples:
 /// What `--try` takes.
 pub const TRY: &str = "\
 Try this instead of what the verdict suggests, alone and in pairs: receive-buffer=6MiB or send-buffer=4MiB (the largest \
-size that tcp_rmem or tcp_wmem allows, with no fixed buffer), window-scaling=on, congestion-control=cubic, reno or bbr, \
-initial-window=32 (segments), loss=0 or loss=0.1%, rate=100Mbit/s, rtt=20ms, queue=500 (packets)";
+size that tcp_rmem or tcp_wmem allows, with no fixed buffer), first-receive-buffer=1MiB (the size it begins with), \
+window-scaling=on, congestion-control=cubic, reno or bbr, \
+initial-window=32 (segments), slow-start-after-idle=off, loss=0 or loss=0.1%, rate=100Mbit/s, rtt=20ms, queue=500 (packets)";

@@ -215,6 +215,7 @@ fn fitted(found: &Predictions) -> Vec<FittedValue> {
     match &fitted.receive {
         ReceiveBuffer::Fixed { size, .. } => put(&mut all, "so_rcvbuf_bytes", size, bytes),
         ReceiveBuffer::Tuned(most) => put(&mut all, "tcp_rmem_max_bytes", most, bytes),
+        ReceiveBuffer::Untuned { size, .. } => put(&mut all, "tcp_rmem_default_bytes", size, bytes),
     }
     if let Some(size) = &fitted.send {
         put(&mut all, "so_sndbuf_bytes", size, bytes);

@@ -44,7 +44,7 @@ pub(crate) fn refusal(refusal: &Refusal) -> String {
         Refusal::LostSyns(syns) => format!("{} lost in the handshake", was(u64::from(*syns), "packet")),
         Refusal::Marked(segments) => {
             format!(
-                "congestion marks reduced the window, {}; a fit has no ECN",
+                "congestion marks reduced the window, {}; what their device does to packets that are not ECN-capable does not show",
                 counted(*segments, "segment")
             )
         }
@@ -197,6 +197,10 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
                 from(most),
             );
         }
+        ReceiveBuffer::Untuned { size, .. } => {
+            let what = "receive buffer, not tuned";
+            row(Subject::ReceiveBuffer, what, value(size, |size| size.to_string()), from(size));
+        }
     }
     if fitted.scaling != [true; 2] {
         let who = match fitted.scaling {
@@ -207,7 +211,14 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
         row(Subject::ReceiveBuffer, "window scaling", who.to_owned(), basis(Basis::Captured));
     }
     match &fitted.send {
-        Some(size) => row(Subject::SendBuffer, "SO_SNDBUF", value(size, |size| size.to_string()), from(size)),
+        Some(size) => {
+            row(Subject::SendBuffer, "SO_SNDBUF", value(size, |size| size.to_string()), from(size));
+            let nic = match fitted.writing.waits_for_nic {
+                true => "slower than the writer",
+                false => "takes each packet as it is written",
+            };
+            row(Subject::SendBuffer, "sender's NIC", nic.to_owned(), basis(Basis::Assumed));
+        }
         None => {
             row(Subject::SendBuffer, "send buffer", "tuned, up to 4 MiB".to_owned(), basis(Basis::Assumed))
         }
@@ -221,8 +232,20 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
         value(&fitted.initial_window, segments),
         from(&fitted.initial_window),
     );
+    if fitted.merges != fitted.super_packets {
+        row(Subject::Packets, "GRO at the receiver", "off".to_owned(), basis(Basis::Assumed));
+    }
     row(Subject::Packets, "largest packet", format!("{} B", count(fitted.mtu.get())), basis(Basis::Captured));
     row(Subject::Amount, "data", fitted.amount.to_string(), basis(Basis::Captured));
+    if let Some(requests) = &fitted.requests {
+        let text = format!(
+            "{} of {}, {} later each",
+            counted(requests.count, "response"),
+            requests.response,
+            duration(requests.client_time)
+        );
+        row(Subject::Amount, "requests", text, basis(Basis::Captured));
+    }
     rows
 }
 
