@@ -106,7 +106,7 @@ impl Exchanges {
         let mut whole: Vec<&Exchange> = self.all.iter().filter(|exchange| exchange.began.is_some()).collect();
         // The end of the recording may have cut the last one off.
         if let [.., before, last] = whole[..]
-            && last.response < before.response
+            && (last.response as f64) * (1.0 + SAME_LENGTH) < before.response as f64
         {
             whole.pop();
         }

@@ -484,13 +484,16 @@ fn process_names_are_escaped() {
     let folder = Captures::new();
     let before = fs::read("/proc/self/comm").expect("a name");
     fs::write("/proc/self/comm", "\x1b]0;\u{9b}2J\u{202e}\n").expect("a process may name itself");
-    let (code, out, _) = outcome(&live::watched(&folder, &["--own"]));
+    // Until it runs its own program, what another test starts has the sockets too, and may be named as theirs.
+    let is_named = || {
+        let (code, out, _) = outcome(&live::watched(&folder, &["--own"]));
+        let fault = fault(&out);
+        assert!(code == 0 && fault.is_none(), "{code} {fault:?} {out}");
+        out.contains(r"(\u{1b}]0;\u{9b}2J\u{202e}")
+    };
+    let was_named = (0..3).any(|_| is_named());
     fs::write("/proc/self/comm", before).expect("a process may name itself");
-    let fault = fault(&out);
-    assert!(
-        code == 0 && fault.is_none() && out.contains(r"(\u{1b}]0;\u{9b}2J\u{202e}"),
-        "{code} {fault:?} {out}"
-    );
+    assert!(was_named);
 }
 
 /// A far end that refuses with a message that contains terminal controls.
