@@ -298,7 +298,10 @@ impl EndState {
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
         self.idle_longest = self.idle_longest.max(silence);
         self.last_data = Some(at);
-        if self.mss.is_some_and(|mss| segment.len > mss) && !self.keeps_no_room_for_options(segment.len) {
+        if self.mss.is_some_and(|mss| segment.len > mss)
+            && !self.keeps_no_room_for_options(segment.len)
+            && (segment.flags.has(Flags::PSH) || !self.keeps_to_the_peers_mss(segment.len))
+        {
             self.super_packets += 1;
         } else {
             // RFC 9293, section 3.2: the option has 16 bits.
