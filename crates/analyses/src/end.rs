@@ -18,7 +18,6 @@ use crate::label::{Judged, Label};
 use crate::lateness::Lateness;
 use crate::limits::answer::Answer;
 use crate::limits::stretch::Marks;
-use crate::limits::thresholds;
 use crate::limits::track::{Track, least_sent};
 use crate::loss_pattern::Beyond;
 use crate::options::VantageOverride;
@@ -617,7 +616,7 @@ impl EndState {
     /// The window that `segment` of `me` opens to this end, scaled as far as known.
     #[inline(always)]
     fn take_window(
-        &self,
+        &mut self,
         at: Instant,
         ack: StreamOffset,
         segment: &Segment,
@@ -632,23 +631,15 @@ impl EndState {
                 ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
             }
         };
-        if me.window.count == 1 {
-            me.compare_scale(segment, window);
+        if me.window.count == 1
+            && me.opens_anew(ack, segment, window)
+            && let Some(track) = &mut self.track
+        {
+            track.opens_anew(window);
         }
         me.window.saw(at, window);
         // A closed window is closed at any scale.
         (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN) || raw == 0).then_some(window)
-    }
-
-    /// Notes whether `window`, the second of this end, fits the window of its SYN, which is not scaled (RFC 7323,
-    /// section 2.2).
-    #[cold]
-    fn compare_scale(&mut self, segment: &Segment, window: u32) {
-        if !segment.flags.has(Flags::SYN) && window > 0 {
-            let opened = self.window.current;
-            let is_changed = self.options.is_some() && opened / thresholds::SAME_SCALE > window;
-            self.scale_changed = is_changed.then_some(ScaleChanged::FirstWindow { opened, next: window });
-        }
     }
 
     /// Without the handshake: the scale under which segments end where the window ends, or else the smallest one under
