@@ -221,8 +221,9 @@ impl EndState {
             packets: if self.may_count_by_connection() && self.unseen_gaps == 0 { missing } else { 0 },
             mss: self.full_size(),
             only_data: self.pure_acks * 20 < self.data_packets,
+            // That nothing followed an ACK shows no idleness where packets are missing: they followed it.
             timer_ran_out: missing > 0
-                && self.track.as_ref().is_some_and(|track| !track.is_dry())
+                && self.track.as_ref().is_some_and(|track| !track.has_sent_all())
                 && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| (srtt * 9 / 5).max(10_000_000)),
         };
         // A sender learns of a loss after an RTT, and its timers are longer.

@@ -671,9 +671,9 @@ impl Track {
         self.current.marks.set(marks);
     }
 
-    /// Whether the last new data emptied the sender's queue, as far as it shows.
-    pub const fn is_dry(&self) -> bool {
-        self.dry
+    /// Whether the last new data left nothing to send, by its size.
+    pub const fn has_sent_all(&self) -> bool {
+        self.ended_short
     }
 
     /// What holds the sender now, for a stall that ends.
