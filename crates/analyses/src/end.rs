@@ -87,6 +87,8 @@ pub struct EndState {
     /// In nanoseconds.
     pub idle_longest: i64,
     pub ttl_max: u8,
+    /// The smallest TTL; 0 before the first packet.
+    pub ttl_min: u8,
 
     pub options: Option<SynOptions>,
     /// Payload of a full segment of this end: what both SYNs allow, less the timestamps (RFC 6691), unless the end was

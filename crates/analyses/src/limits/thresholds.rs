@@ -537,6 +537,11 @@ pub const ECN_SEGMENTS: u64 = 10;
 /// Routes of one path differ by fewer hops than this.
 pub const ROUTES_DIFFER_BY: u8 = 5;
 
+/// A packet whose TTL differs by this much from that of so many others, all alike, took another route. One hop is what a
+/// router on the way to a second address of the host takes.
+pub const OTHER_ROUTE_BY: u8 = 2;
+pub const CONSTANT_TTL_PACKETS: u64 = 16;
+
 /// An end that answers in less, in nanoseconds, is too near for anything to be nearer: hosts and wireless links are late by
 /// some milliseconds.
 pub const LEAST_DISTANCE_NS: i64 = 10_000_000;
