@@ -85,6 +85,9 @@ impl Track {
         }
         let after = if self.missing_since.is_some() { self.before_hole } else { Some(self.arrived()) };
         let since = since.map_or(silent_since, |since| since.min(silent_since));
+        // With SACK, the first timer to expire is that of a tail loss probe, which sends the last segment (RFC 8985, section 7.2;
+        // `tcp_schedule_loss_probe`, 6.18).
+        let timeout = timeout && !(is_probe && self.receiver_reports);
         let loss = Loss { since, after, timeout, dry: self.ended_short && near.is_here(), needless };
         self.episodes.on_retransmission(at, segment, placed, &loss, self.nxt);
     }
