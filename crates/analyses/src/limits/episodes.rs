@@ -37,6 +37,8 @@ pub struct Episode {
     pub from: Instant,
     /// When it ended.
     pub to: Instant,
+    /// When the last of its retransmissions was sent.
+    last_sent: Instant,
     /// What had arrived before the first segment that was lost, if that is known.
     pub after: Option<Arrived>,
     /// Segments retransmitted.
@@ -89,6 +91,21 @@ impl Episode {
     /// nothing else to send.
     pub const fn costs_nothing(&self) -> bool {
         self.needless || self.spurious >= self.retransmitted && self.tail && self.dry && !self.is_timeout()
+    }
+
+    /// Whether a probe cost nothing, but the answer was late that it was sent for: it came far later than an RTT of `base`
+    /// microseconds and a delayed ACK. One that comes an RTT after the probe may be the probe's own; then an ACK was lost.
+    pub fn was_answered_late(&self, base: u32) -> bool {
+        let base = i64::from(base) * 1000;
+        let (part, of) = thresholds::TOO_SOON;
+        let after_probe = self.to.nanos_since(self.last_sent);
+        let is_probes_own =
+            (base / of * part..=base / 2 * 3 + thresholds::LATE_ACK_NS).contains(&after_probe);
+        self.costs_nothing()
+            && !self.needless
+            && base > 0
+            && self.lasted() > 2 * base + thresholds::LATEST_DELAYED_ACK_NS
+            && !is_probes_own
     }
 
     /// Its cause.
@@ -222,6 +239,7 @@ impl Episodes {
             let episode = Episode {
                 from: last.map_or(since, |last| since.max(last.to)),
                 to: at,
+                last_sent: at,
                 after,
                 retransmitted: 0,
                 spurious: 0,
@@ -238,7 +256,7 @@ impl Episodes {
             };
             (episode, nxt)
         });
-        episode.to = at;
+        (episode.to, episode.last_sent) = (at, at);
         episode.retransmitted += 1;
         // It had arrived already.
         episode.spurious += u32::from(placed.label == Label::Spurious);
@@ -366,6 +384,24 @@ mod tests {
         assert!(!costs(false, true));
         assert!(costs(false, false), "more was waiting");
         assert!(costs(true, true), "a timer that expires reduces cwnd");
+    }
+
+    /// A spurious probe after 290 ms, with an RTT of 40 ms is answered after so many milliseconds in all.
+    #[test]
+    fn answer_far_later_than_its_probe_was_late_and_one_rtt_later_may_be_the_probes() {
+        let is_late = |answered: i64| {
+            let segment = Segment::new(End::A, Flags::ACK, StreamOffset(0), 1_000);
+            let placed = Placed { label: Label::Spurious, tail: true, ..Placed::next(0, segment.end()) };
+            let mut episodes = Episodes::default();
+            let [since, at, to] = [0, 290, answered].map(|millis| Instant::from_nanos(millis * 1_000_000));
+            let loss = Loss { since, after: None, timeout: false, dry: true, needless: false };
+            episodes.on_retransmission(at, &segment, &placed, &loss, segment.end());
+            episodes.reached(to, segment.end());
+            episodes.all().next().expect("an episode").was_answered_late(40_000)
+        };
+        assert!(is_late(375));
+        assert!(is_late(300), "the original's");
+        assert!(!is_late(330), "the probe's");
     }
 
     /// A probe of the last segment is the first retransmission; so many follow.

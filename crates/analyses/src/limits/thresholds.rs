@@ -20,6 +20,9 @@ pub const READ_LATE_NS: i64 = 50_000_000;
 /// every second full segment at once (RFC 5681, section 4.2), and a scheduler's latency is below it.
 pub const LATE_ACK_NS: i64 = 10_000_000;
 
+/// No ACK is delayed by more, in nanoseconds (`TCP_DELACK_MAX`, 6.18).
+pub const LATEST_DELAYED_ACK_NS: i64 = 200_000_000;
+
 /// From this on, and from an RTT on, a connection lasts longer in one of two recordings than in the other: the way between
 /// them takes less, a retransmission timer more (`TCP_RTO_MIN`, 6.18).
 pub const LONGER_LIFE: Duration = Duration::from_millis(200);

@@ -54,6 +54,8 @@ impl Classifier<'_> {
             add(began, rest, false);
             if !episode.costs_nothing() {
                 add(ended, episode.cause(), true);
+            } else if self.was_answered_late(episode) {
+                add(ended, Cause::DelaySpike, false);
             }
         }
         add(stretch.to, rest, false);
