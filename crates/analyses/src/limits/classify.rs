@@ -470,6 +470,8 @@ impl Classifier<'_> {
             } else if self.context.scale.is_known()
                 && self.queue_shows(stretch)
                 && !self.had_more_in_flight(at)
+                && (self.context.at_sender
+                    || !send_buffer::is_no_congestion_window(self.stretches, at, self.context.mss))
             {
                 // A window of unknown scale may be the limit.
                 Cause::EarlyExit
