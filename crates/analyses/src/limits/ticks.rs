@@ -67,7 +67,7 @@ struct Grid {
     uneven: f64,
     /// As [`Self::off`], for the payload of the other end before them; and how long before it came.
     asked_off: Option<(f64, f64)>,
-    /// How far from the grid what came just before them is, if something did before most of them.
+    /// How much the time varies by which they followed what came just before them, if something did before most of them.
     heard_off: Option<f64>,
     /// Where its multiples are.
     zero: f64,
@@ -190,13 +190,8 @@ impl Grid {
         let asked_off =
             if often { spread(asked().map(|(one, before)| at(one) - before - period * one.0)) } else { None };
         let before = median(asked().map(|(_, before)| before));
-        let heard = || on_grid.iter().filter_map(|one| Some((one, f64::from(one.1.heard?))));
-        let mostly = heard().count() * 2 > on_grid.len();
-        let heard_off = if mostly {
-            spread(heard().map(|(one, before)| at(one) - before - period * one.0))
-        } else {
-            None
-        };
+        let heard = || on_grid.iter().filter_map(|one| one.1.heard.map(f64::from));
+        let heard_off = if heard().count() * 2 > on_grid.len() { spread(heard()) } else { None };
         Some(Self { period, off, uneven, asked_off: asked_off.zip(before), heard_off, zero })
     }
 
@@ -207,7 +202,8 @@ impl Grid {
             let answers = before * 2.0 <= self.period;
             off >= self.off * if answers { thresholds::TICKS_OTHERS } else { 1.0 / thresholds::TICKS_OTHERS }
         });
-        // What follows its trigger varies as that does, and more. The ACKs of a clock's own writes vary more than these.
+        // A reaction keeps to its trigger better than to any grid. From the ACK of a clock's last write to its next one, the time
+        // varies by what both were late.
         let is_no_reaction = self.heard_off.is_none_or(|off| off >= self.off);
         is_late_by_chance
             && is_own
