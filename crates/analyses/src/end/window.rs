@@ -58,10 +58,10 @@ impl WindowStats {
 }
 
 impl EndState {
-    /// Notes whether `window`, the second of this end, fits the window of its SYN, which is not scaled (RFC 7323, section 2.2).
-    /// Returns whether it is another window altogether: its edge is short of the first one's by more than rounding. No unread
-    /// data explains that, since a receiver does not take back what it offered (RFC 9293, section 3.8.6.2.1; RFC 7323, section
-    /// 2.4); a scale that a device changed does, or a device that answered the SYN itself.
+    /// Notes whether `window`, the second of this end, fits the window of its SYN, which is not scaled (RFC 7323, section 2.2). It
+    /// does not if its edge is short of the first one's by more than rounding: no unread data explains that, since a receiver does
+    /// not take back what it offered (RFC 9293, section 3.8.6.2.1; RFC 7323, section 2.4). If the window is far smaller, a device
+    /// changed the scale; returns whether it is another one for another reason, such as a device that answered the SYN itself.
     #[cold]
     pub(super) fn opens_anew(&mut self, ack: StreamOffset, segment: &Segment, window: u32) -> bool {
         if segment.flags.has(Flags::SYN) || window == 0 || self.options.is_none() {
@@ -70,9 +70,10 @@ impl EndState {
         let opened = self.window.current;
         // The sequence number after the SYN is 1.
         let offered = u32::try_from(ack.0 - 1).unwrap_or(0).saturating_add(window);
-        let is_changed = opened / thresholds::SAME_SCALE > offered;
+        let is_back = opened.saturating_sub(offered) >= 1 << self.scale.shift();
+        let is_changed = is_back && opened / thresholds::SAME_SCALE > window;
         self.scale_changed = is_changed.then_some(ScaleChanged::FirstWindow { opened, next: window });
-        let is_other = opened.saturating_sub(offered) >= 1 << self.scale.shift();
+        let is_other = is_back && !is_changed;
         if is_other {
             self.window.starts_anew(window);
         }

@@ -453,7 +453,7 @@ pub const LEAST_RATE_SEGMENTS: i64 = 4;
 /// the ACKs of a burst come after an RTT, which is a stretch.
 pub const SEND_BUFFER_REACH: usize = 2;
 
-/// A first window that ends before this part of the one in the SYN was scaled by another factor than the sender knows: by
+/// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows: by
 /// three bits or more, of which Linux's window has grown by two of the first segments (`tcp_grow_window`, 6.18). Of two
 /// windows of one host none differs by as much.
 pub const SAME_SCALE: u32 = 6;
