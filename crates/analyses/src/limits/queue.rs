@@ -431,7 +431,7 @@ mod tests {
             let segments = nth.saturating_sub(10) * more;
             let late = match nth {
                 0..10 if at_once => 5_000,
-                0..10 => 5_000 + 11_000 * nth,
+                0..10 => 95_000 + 2_000 * nth,
                 _ => 120_000 + segments * added,
             };
             let flight_max = (240 + segments) * 1_448;

@@ -325,7 +325,8 @@ mod tests {
             let mut chance = Chance(7_919);
             for nth in 0..100 {
                 let heard = nth * 50 * MS + chance.up_to(MS / 2);
-                let at = if reacts { heard + chance.up_to(MS / 20) } else { nth * 50 * MS + MS };
+                let own = nth * 50 * MS + MS + chance.up_to(MS / 10);
+                let at = if reacts { heard + chance.up_to(MS / 20) } else { own };
                 let heard = Some(Instant::from_nanos(heard));
                 ticks.on_write(Instant::from_nanos(at), [None, heard], false, false);
             }
