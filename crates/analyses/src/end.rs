@@ -18,7 +18,6 @@ use crate::label::{Judged, Label};
 use crate::lateness::Lateness;
 use crate::limits::answer::Answer;
 use crate::limits::stretch::Marks;
-use crate::limits::thresholds;
 use crate::limits::track::{Track, least_sent};
 use crate::loss_pattern::Beyond;
 use crate::options::VantageOverride;
@@ -88,6 +87,8 @@ pub struct EndState {
     /// In nanoseconds.
     pub idle_longest: i64,
     pub ttl_max: u8,
+    /// The smallest TTL; 0 before the first packet.
+    pub ttl_min: u8,
 
     pub options: Option<SynOptions>,
     /// Payload of a full segment of this end: what both SYNs allow, less the timestamps (RFC 6691), unless the end was
@@ -222,8 +223,9 @@ impl EndState {
             packets: if self.may_count_by_connection() && self.unseen_gaps == 0 { missing } else { 0 },
             mss: self.full_size(),
             only_data: self.pure_acks * 20 < self.data_packets,
+            // That nothing followed an ACK shows no idleness where packets are missing: they followed it.
             timer_ran_out: missing > 0
-                && self.track.as_ref().is_some_and(|track| !track.is_dry())
+                && self.track.as_ref().is_some_and(|track| !track.has_sent_all())
                 && silence > self.rto.srtt_nanos().map_or(10_000_000, |srtt| (srtt * 9 / 5).max(10_000_000)),
         };
         // A sender learns of a loss after an RTT, and its timers are longer.
@@ -298,7 +300,10 @@ impl EndState {
         let silence = at.nanos_since(self.last_data.unwrap_or(at));
         self.idle_longest = self.idle_longest.max(silence);
         self.last_data = Some(at);
-        if self.mss.is_some_and(|mss| segment.len > mss) && !self.keeps_no_room_for_options(segment.len) {
+        if self.mss.is_some_and(|mss| segment.len > mss)
+            && !self.keeps_no_room_for_options(segment.len)
+            && (segment.flags.has(Flags::PSH) || !self.keeps_to_the_peers_mss(segment.len))
+        {
             self.super_packets += 1;
         } else {
             // RFC 9293, section 3.2: the option has 16 bits.
@@ -614,7 +619,7 @@ impl EndState {
     /// The window that `segment` of `me` opens to this end, scaled as far as known.
     #[inline(always)]
     fn take_window(
-        &self,
+        &mut self,
         at: Instant,
         ack: StreamOffset,
         segment: &Segment,
@@ -629,23 +634,15 @@ impl EndState {
                 ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
             }
         };
-        if me.window.count == 1 {
-            me.compare_scale(segment, window);
+        if me.window.count == 1
+            && me.opens_anew(ack, segment, window)
+            && let Some(track) = &mut self.track
+        {
+            track.opens_anew(window);
         }
         me.window.saw(at, window);
         // A closed window is closed at any scale.
         (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN) || raw == 0).then_some(window)
-    }
-
-    /// Notes whether `window`, the second of this end, fits the window of its SYN, which is not scaled (RFC 7323,
-    /// section 2.2).
-    #[cold]
-    fn compare_scale(&mut self, segment: &Segment, window: u32) {
-        if !segment.flags.has(Flags::SYN) && window > 0 {
-            let opened = self.window.current;
-            let is_changed = self.options.is_some() && opened / thresholds::SAME_SCALE > window;
-            self.scale_changed = is_changed.then_some(ScaleChanged::FirstWindow { opened, next: window });
-        }
     }
 
     /// Without the handshake: the scale under which segments end where the window ends, or else the smallest one under

@@ -138,7 +138,7 @@ impl FlowState {
             me.count_congestion(segment);
         }
         me.ecn_capable |= segment.ip.ecn != Ecn::NotEct;
-        me.ttl_max = me.ttl_max.max(segment.ip.ttl);
+        me.note_ttl(segment.ip.ttl);
         let takes = segment.sequence_len();
         end::measure_distance(at, segment, takes, me, peer);
         let held = stalls::is_one(silence, &me.rto, &peer.rto).then(|| [me.holding(), peer.holding()]);

@@ -27,6 +27,10 @@ impl SendOrder {
     /// As many packets as one step may leave out: a super-packet of 64 KB holds 45, BIG TCP more.
     const LONGEST_STEP: i16 = 400;
 
+    /// As many packets as the step of a known counter may leave out, where all that was in flight was lost: 29 MB, and a third
+    /// of the way round.
+    const LONGEST_LOSS: i16 = 20_000;
+
     /// The end's next segment carries `id` and stands for `packets` on the wire (a super-packet for several). Returns
     /// how many packets between it and the one before did not pass, if that is known.
     #[inline]
@@ -60,6 +64,9 @@ impl SendOrder {
                 missing = step.unsigned_abs().saturating_sub(self.last_packets);
             }
             self.note_counted();
+        } else if (1..=Self::LONGEST_LOSS).contains(&step) && self.counts_nothing_else() {
+            missing = step.unsigned_abs().saturating_sub(self.last_packets);
+            Self::note(&mut self.inexact, &mut self.exact);
         } else {
             self.strayed = if self.strayed >= 512 { 256 } else { self.strayed + 1 };
             if self.counted == 256 {
@@ -115,7 +122,8 @@ impl SendOrder {
     /// Whether the packet with `id` was sent after the one with `other`; `None` if unknown.
     pub fn is_after(&self, id: u16, other: u16) -> Option<bool> {
         let step = id.wrapping_sub(other) as i16;
-        (self.is_counted() && step != 0 && step.unsigned_abs() < 20_000).then_some(step > 0)
+        (self.is_counted() && step != 0 && step.unsigned_abs() < Self::LONGEST_LOSS.unsigned_abs())
+            .then_some(step > 0)
     }
 }
 
@@ -143,6 +151,17 @@ mod tests {
         assert_eq!(order.saw(40, 3), 0);
         assert_eq!(order.saw(43, 1), 0);
         assert_eq!(order.saw(46, 1), 2);
+    }
+
+    #[test]
+    fn ip_id_gap_of_a_whole_flight_is_counted_if_the_counter_is_known() {
+        let mut order = learnt(0..40);
+        assert_eq!(order.saw(640, 1), 600);
+        assert_eq!(order.saw(641, 1), 0);
+        let mut order = learnt((0..40).map(|n| n * 3));
+        assert_eq!(order.saw(720, 1), 0, "a shared counter");
+        let mut order = learnt([0, 30_000, 5, 1_000]);
+        assert_eq!(order.saw(1_600, 1), 0, "random");
     }
 
     #[test]

@@ -213,7 +213,9 @@ impl Outstanding {
             if again {
                 self.remember(&record, segment, None);
             }
-            return Placed { label, left_hole: hole > 0, ..Placed::next(unique, end) };
+            // Where a whole flight was lost that is retransmitted behind it, it is not the tail.
+            let tail = !again || u32::from(self.lost_unseen) < thresholds::TAIL_SEGMENTS;
+            return Placed { label, tail, left_hole: hole > 0, ..Placed::next(unique, end) };
         }
         self.below(record, segment, missing, order, times)
     }

@@ -227,8 +227,11 @@ impl TimestampClock {
         let (first, since) = *self.first.get_or_insert((val, at));
         let (last, before) = self.last.replace((val, at)).unwrap_or((val, at));
         let elapsed = at.nanos_since(since);
-        if self.tick == 0 && elapsed > 200_000_000 {
-            self.tick = Self::rate(val.wrapping_sub(first), elapsed);
+        let ticks = val.wrapping_sub(first);
+        // A segment that was late makes the tick seem longer, and none makes it shorter.
+        let is_refuted = elapsed < i64::from(ticks as i32).saturating_mul(i64::from(self.tick)) / 5 * 4;
+        if (self.tick == 0 || is_refuted) && elapsed > 200_000_000 {
+            self.tick = Self::rate(ticks, elapsed);
         }
         (self.tick != 0)
             .then(|| at.nanos_since(before) - i64::from(val.wrapping_sub(last) as i32) * i64::from(self.tick))
@@ -534,6 +537,22 @@ mod tests {
             let echo = Echo { after: 90 * MS, more_than: more_than * MS };
             assert_eq!(watch.echoed(100, at(90), || None), Some(echo), "{pure:?}");
         }
+    }
+
+    /// A delay spike of 340 ms in the first 400 ms makes a tick of 1 ms look like one of 10 ms.
+    #[test]
+    fn tick_that_later_segments_refute_is_measured_again() {
+        let mut clock = TimestampClock::default();
+        let mut saw = |sent: i64, late: i64| {
+            clock.saw(1_000 + sent as u32, Instant::from_nanos((sent + late) * 1_000_000))
+        };
+        saw(0, 0);
+        saw(44, 340);
+        (1..60).for_each(|nth| {
+            saw(44 + nth * 40, 0);
+        });
+        let late = saw(2_600, 340).map(|late| late / 1_000_000);
+        assert_eq!(late, Some(340));
     }
 
     #[test]

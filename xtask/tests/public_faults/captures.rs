@@ -278,13 +278,20 @@ pub fn reset_aborted() -> Vec<Passed> {
 
 /// A RST with the given TTL answers a request, whose server is 11 hops further; seen at the client.
 pub fn reset_on_path(ttl: u8) -> Vec<Passed> {
-    let far = (handshake() + &requests(3)).replace("ttl 63", "ttl 52");
-    let lines = far
-        + &format!(
-            "1.000000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 300 ttl 64
-             1.040200 < R. 301:301(0) ack 1201 win 0 // frame 0 id 9 ttl {ttl}\n"
-        );
-    script(&lines)
+    script(&reset_after_turns(3, ttl))
+}
+
+/// The lines of that, after so many turns.
+pub fn reset_after_turns(turns: u32, ttl: u8) -> String {
+    let far = (handshake() + &requests(turns)).replace("ttl 63", "ttl 52");
+    let (asked, answered) = (1 + 300 * turns, 1 + 100 * turns);
+    let at = 1.0 + 0.2 * f64::from(turns - 3);
+    far + &format!(
+        "{at:.6} > P. {asked}:{next}(300) ack {answered} win 502 // frame 0 id 300 ttl 64
+         {:.6} < R. {answered}:{answered}(0) ack {next} win 0 // frame 0 id 9 ttl {ttl}\n",
+        at + 0.0402,
+        next = asked + 300,
+    )
 }
 
 /// A RST in the client's name passes amid an upload, and the client sends on; the server accepts it if `takes`. Seen at

@@ -178,6 +178,18 @@ fn rst_with_another_ttl_is_reset_on_path() {
     }
 }
 
+/// All packets of a host take one route, so that a few hops less show another sender. They do not where its other packets
+/// are few, or differ too.
+#[test]
+fn rst_a_few_hops_further_away_than_many_packets_is_reset_on_path() {
+    let reset = |lines: String| report(&script(&lines));
+    expect_reset(&reset(captures::reset_after_turns(20, 49)), Cause::ResetOnPath, End::B);
+    expect_reset(&reset(captures::reset_after_turns(20, 51)), Cause::ResetAborted, End::B);
+    expect_reset(&reset(captures::reset_after_turns(3, 49)), Cause::ResetAborted, End::B);
+    let rerouted = captures::reset_after_turns(20, 49).replacen("ttl 52", "ttl 50", 8);
+    expect_reset(&reset(rerouted), Cause::ResetAborted, End::B);
+}
+
 #[test]
 fn rst_with_ttl_one_hop_off_is_not_reset_on_path() {
     let report = report(&captures::reset_on_path(51));

@@ -267,3 +267,30 @@ fn retransmission_triggered_by_ack_after_silence_is_not_an_rto() {
     let measures = &report.main().measures;
     assert_eq!((measures.recoveries, measures.timeouts), (1, 0), "{measures:#?}");
 }
+
+/// The last segment is sent again after the RTO, and once more. With SACK, the first time is a tail loss probe's, whose timer
+/// expires no later than the RTO; without, or if the next timer takes twice as long, it is the RTO's.
+#[test]
+fn tail_loss_probe_is_no_timeout() {
+    let timeouts = |sack: &str, waits: &[f64]| {
+        let mut lines = format!(
+            "0.000000 > S 0:0(0) win 64240 <mss 1460{sack},wscale 7> // frame 0 id 101 ttl 64
+             0.040000 < S. 0:0(0) ack 1 win 65160 <mss 1460{sack},wscale 7> // frame 0 id 0 ttl 63
+             0.040040 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 64
+             0.050000 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 64
+             0.090000 < . 1:1(0) ack 301 win 509 // frame 0 id 1 ttl 63
+             0.100000 > P. 301:601(300) ack 1 win 502 // frame 0 id 104 ttl 64\n"
+        );
+        let mut at = 0.1;
+        for (nth, wait) in waits.iter().enumerate() {
+            at += wait;
+            lines += &format!("{at:.6} > P. 301:601(300) ack 1 win 502 // frame 0 id {} ttl 64\n", 105 + nth);
+        }
+        lines += &format!("{:.6} < . 1:1(0) ack 601 win 509 // frame 0 id 2 ttl 63\n", at + 0.04);
+        report(&script(&lines)).main().measures.timeouts
+    };
+    let (once, probed, backed_off) = ([0.241], [0.241, 0.241], [0.241, 0.482]);
+    let of = |sack| [&once[..], &probed, &backed_off].map(|waits| timeouts(sack, waits));
+    assert_eq!(of(",sackOK"), [0, 1, 2]);
+    assert_eq!([timeouts("", &once), timeouts("", &backed_off)], [1, 2]);
+}

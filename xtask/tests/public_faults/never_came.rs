@@ -2,7 +2,7 @@
 
 use crate::both_taps::files;
 use crate::captures::{at_random, losing};
-use crate::transfer::{MS, MSS, Setup, Taps, nearer_to_b, transfer};
+use crate::transfer::{CLOCK_OF_A, MS, MSS, Setup, Taps, nearer_to_b, transfer};
 use crate::wire::{Passed, collected, report, script};
 use crate::{expect, expect_mainly, main_finding, share_of};
 use slowpath_analyses::pairing::{pair, verdict};
@@ -162,4 +162,34 @@ fn losses_before_a_tap_on_a_short_path_place_it() {
     let idle = share_of(&between, |cause| cause == Cause::SenderIdle);
     assert!(idle < 0.1, "{:#?}", between.main().findings);
     assert!(between.main().measures.mss_seen == MSS);
+}
+
+/// For two seconds, nothing that A sends arrives: a whole flight of more packets than any step of a counter shows by itself, and
+/// the retransmissions by the timer. Seen at B, the counter shows that much was sent. Where nothing was lost, A paused.
+#[test]
+fn silence_in_which_a_whole_flight_was_lost_is_no_idleness() {
+    let idle_share = |outage: bool| {
+        let first = u32::from(outage) * 600;
+        let last = u32::from(outage) * 2_600;
+        let taps = transfer(Setup {
+            amount: 12_000_000,
+            rate: 25_000,
+            fate: Box::new(losing(move |segment| {
+                let sent = segment.timestamps.map_or(0, |stamps| stamps.val.wrapping_sub(CLOCK_OF_A));
+                segment.from == End::A && segment.len > 0 && (first..last).contains(&sent)
+            })),
+            ..Setup::default()
+        });
+        let report = report(&taps.b);
+        if outage {
+            assert_eq!(
+                main_finding(&report).cause.limit(),
+                Limit::LossRecovery,
+                "{:#?}",
+                report.main().findings
+            );
+        }
+        share_of(&report, |cause| cause == Cause::SenderIdle)
+    };
+    assert!(idle_share(true) < 0.1 && idle_share(false) < 0.1);
 }

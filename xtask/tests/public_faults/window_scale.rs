@@ -48,6 +48,18 @@ fn segments_filling_twice_the_window_field_show_a_sender_with_wscale_1() {
     assert_eq!(evidence, Evidence::ScaledOtherwise { segments: 20, sender: 1, receiver: 7 });
 }
 
+/// The receiver's own scale is 10, and a device shows the sender 7: the window after the SYN's is an eighth of it, and has grown by
+/// what the first segments allow. Where it is half of it, the receiver has less; nothing was there yet that it could have left unread.
+#[test]
+fn first_window_that_is_far_smaller_than_the_syns_is_no_slow_readers() {
+    let cause = |window: u32| {
+        let window = Box::new(move |_, _| window);
+        report(&transfer(Setup { amount: 2_000_000, window, ..Setup::default() }).a).main().findings[0].cause
+    };
+    assert_eq!(cause(67 << 7), Cause::WindowScaleTooSmall);
+    assert_eq!(cause(255 << 7), Cause::ReceiveBufferTooSmall);
+}
+
 /// A program writes the same amount each time, or amounts that happen to fit the window a few times.
 #[test]
 fn equal_writes_of_a_program_are_not_a_window() {

@@ -6,6 +6,15 @@ use crate::rtt::Distance;
 use slowpath_model::{Instant, Segment};
 
 impl EndState {
+    /// A packet of this end passes with `ttl` hops left.
+    #[inline]
+    pub fn note_ttl(&mut self, ttl: u8) {
+        if ttl != self.ttl_max || ttl != self.ttl_min {
+            self.ttl_min = if self.ttl_max == 0 { ttl } else { self.ttl_min.min(ttl) };
+            self.ttl_max = self.ttl_max.max(ttl);
+        }
+    }
+
     /// This end retransmits `segment`. What never passed before was lost on the way to the tap, so that this is not at the
     /// end, unless the other end is far away: then its own host lost it.
     #[inline]

@@ -5,6 +5,9 @@ use crate::flow::ETHERNET_MSS;
 use crate::label::Label;
 use crate::limits::thresholds;
 
+/// The length of the timestamps option (RFC 7323, section 3.2) with its padding.
+const STAMPS: u32 = 12;
+
 /// Payload of a segment of the MSS that every host accepts, 536 (RFC 9293, section 3.7.1), with timestamps (RFC 7323,
 /// section 3.2).
 const LEAST_FULL: u32 = 536 - 12;
@@ -176,6 +179,21 @@ impl EndState {
         }
         shows
     }
+
+    /// Whether an unpushed segment of `len` bytes, longer than a full one, shows that a device on the path changed this end's own
+    /// MSS option before the tap: what the peer offered binds it (RFC 9293, section 3.7.1), and its option binds the peer alone.
+    /// The smaller of both is the first guess, since a host with a smaller MTU offers that too.
+    #[cold]
+    pub(super) fn keeps_to_the_peers_mss(&mut self, len: u32) -> bool {
+        let Some(mss) = self.mss else { return false };
+        // With the timestamps or without them.
+        let of_peer = [self.mss_allowed.saturating_sub(STAMPS), self.mss_allowed];
+        // What offload merges has a whole number of full segments; a write ends in a pushed one.
+        let is_whole = |full: u32| full > mss && len.is_multiple_of(full) && !len.is_multiple_of(mss);
+        let Some(full) = of_peer.into_iter().find(|full| is_whole(*full)) else { return false };
+        self.set_mss(Some(full));
+        len == full
+    }
 }
 
 /// Euclid's algorithm.
@@ -196,6 +214,27 @@ mod tests {
         end.set_mss(Some(1448));
         (0..200).for_each(|nth| end.note_size(len, is_pushed(nth), Label::New, 1000));
         end.full_size()
+    }
+
+    /// What an end that offered 536 to one that offered 1460 seems to fill, if it sends segments of `len`.
+    fn full_of_unequal(len: u32, pushed: bool) -> u32 {
+        let mut end = EndState::new(None);
+        end.set_mss(Some(536 - STAMPS));
+        end.mss_allowed = 1460;
+        if !pushed {
+            end.keeps_to_the_peers_mss(len);
+        }
+        end.full_size()
+    }
+
+    #[test]
+    fn mss_is_what_the_receiver_offered_if_the_senders_own_option_was_changed() {
+        assert_eq!(full_of_unequal(1448, false), 1448);
+        assert_eq!(full_of_unequal(1460, false), 1460, "no timestamps");
+        assert_eq!(full_of_unequal(4 * 1448, false), 1448, "merged by offload");
+        assert_eq!(full_of_unequal(2 * 524, false), 524, "a small MTU of its own, and merged by offload");
+        assert_eq!(full_of_unequal(131 * 1448, false), 524, "a multiple of both");
+        assert_eq!(full_of_unequal(1448, true), 524, "a write of that length, merged by offload");
     }
 
     #[test]

@@ -118,10 +118,13 @@ const fn closes(segment: &Segment) -> bool {
 }
 
 /// The TTL of a RST, and that of its sender's other packets, if these took another route: the RST has more hops left
-/// than ever, or fewer by more than routes of one network differ.
+/// than ever, or fewer by more than routes of one network differ. One host's packets take one route as long as nothing
+/// changes, so that fewer hops are enough where many others had the same TTL.
 fn other_ttl(end: &EndState, segment: &Segment) -> Option<(u8, u8)> {
     let (ttl, usual) = (segment.ip.ttl, end.ttl_max);
-    let differs = ttl > usual || ttl.saturating_add(thresholds::ROUTES_DIFFER_BY) <= usual;
+    let is_constant = end.ttl_min == usual && end.packets >= thresholds::CONSTANT_TTL_PACKETS;
+    let by = if is_constant { thresholds::OTHER_ROUTE_BY } else { thresholds::ROUTES_DIFFER_BY };
+    let differs = ttl > usual || ttl.saturating_add(by) <= usual;
     (end.packets > 0 && usual > 0 && differs).then_some((ttl, usual))
 }
 

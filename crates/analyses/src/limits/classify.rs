@@ -189,8 +189,9 @@ impl Classifier<'_> {
             held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
         }
         let mut most = most(&held);
-        if most == Hold::Recovery && self.repair(stretch).is_some_and(Episode::costs_nothing) {
-            most = Hold::Dry;
+        if let Some(probed) = self.repair(stretch).filter(|one| most == Hold::Recovery && one.costs_nothing())
+        {
+            most = if self.was_answered_late(probed) { Hold::Delayed } else { Hold::Dry };
         }
         match most {
             // The sender did send meanwhile; the capture does not show what and when.
@@ -251,6 +252,11 @@ impl Classifier<'_> {
             Hold::Dry => self.dry(at, before),
             Hold::Open => self.open(at),
         }
+    }
+
+    /// Whether the answer that a probe was sent for was late ([`Episode::was_answered_late`]).
+    fn was_answered_late(&self, episode: &Episode) -> bool {
+        self.overview.base_rtt.is_some_and(|base| episode.was_answered_late(base))
     }
 
     /// The loss recovery in the middle of `stretch`.
@@ -464,6 +470,8 @@ impl Classifier<'_> {
             } else if self.context.scale.is_known()
                 && self.queue_shows(stretch)
                 && !self.had_more_in_flight(at)
+                && (self.context.at_sender
+                    || !send_buffer::is_no_congestion_window(self.stretches, at, self.context.mss))
             {
                 // A window of unknown scale may be the limit.
                 Cause::EarlyExit

@@ -24,6 +24,8 @@ pub struct Loss {
     pub after: Option<Arrived>,
     /// The timer expired.
     pub timeout: bool,
+    /// A timer expired, which is taken for that of a tail loss probe.
+    pub probes: bool,
     /// The sender had nothing else to send.
     pub dry: bool,
     /// See [`Episode::needless`].
@@ -37,6 +39,10 @@ pub struct Episode {
     pub from: Instant,
     /// When it ended.
     pub to: Instant,
+    /// When the last of its retransmissions was sent.
+    last_sent: Instant,
+    /// How long it waited before what is taken for a tail loss probe, in nanoseconds; 0 if the first retransmission was none.
+    probe_waited: i64,
     /// What had arrived before the first segment that was lost, if that is known.
     pub after: Option<Arrived>,
     /// Segments retransmitted.
@@ -89,6 +95,21 @@ impl Episode {
     /// nothing else to send.
     pub const fn costs_nothing(&self) -> bool {
         self.needless || self.spurious >= self.retransmitted && self.tail && self.dry && !self.is_timeout()
+    }
+
+    /// Whether a probe cost nothing, but the answer was late that it was sent for: it came far later than an RTT of `base`
+    /// microseconds and a delayed ACK. One that comes an RTT after the probe may be the probe's own; then an ACK was lost.
+    pub fn was_answered_late(&self, base: u32) -> bool {
+        let base = i64::from(base) * 1000;
+        let (part, of) = thresholds::TOO_SOON;
+        let after_probe = self.to.nanos_since(self.last_sent);
+        let is_probes_own =
+            (base / of * part..=base / 2 * 3 + thresholds::LATE_ACK_NS).contains(&after_probe);
+        self.costs_nothing()
+            && !self.needless
+            && base > 0
+            && self.lasted() > 2 * base + thresholds::LATEST_DELAYED_ACK_NS
+            && !is_probes_own
     }
 
     /// Its cause.
@@ -209,7 +230,7 @@ impl Episodes {
         loss: &Loss,
         nxt: StreamOffset,
     ) {
-        let Loss { since, after, timeout, dry, needless } = *loss;
+        let Loss { since, after, timeout, probes, dry, needless } = *loss;
         self.timeouts += u32::from(timeout);
         let (episode, point) = self.open.get_or_insert_with(|| {
             self.count += 1;
@@ -222,6 +243,8 @@ impl Episodes {
             let episode = Episode {
                 from: last.map_or(since, |last| since.max(last.to)),
                 to: at,
+                last_sent: at,
+                probe_waited: if probes { at.nanos_since(since) } else { 0 },
                 after,
                 retransmitted: 0,
                 spurious: 0,
@@ -238,7 +261,16 @@ impl Episodes {
             };
             (episode, nxt)
         });
-        episode.to = at;
+        let (part, of) = thresholds::BACKED_OFF;
+        if timeout
+            && episode.retransmitted == 1
+            && episode.probe_waited > 0
+            && at.nanos_since(episode.last_sent) / part >= episode.probe_waited / of
+        {
+            // A probe does not back the timer off: the first was no probe.
+            self.timeouts += 1;
+        }
+        (episode.to, episode.last_sent) = (at, at);
         episode.retransmitted += 1;
         // It had arrived already.
         episode.spurious += u32::from(placed.label == Label::Spurious);
@@ -340,7 +372,8 @@ mod tests {
             let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
             let placed =
                 Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
-            let loss = Loss { since: at(since), after: None, timeout, dry: false, needless: false };
+            let loss =
+                Loss { since: at(since), after: None, timeout, probes: false, dry: false, needless: false };
             episodes.on_retransmission(at(millis), &segment, &placed, &loss, nxt);
         };
         retransmit(&mut episodes, 1_000, 600, 0, true);
@@ -359,13 +392,31 @@ mod tests {
             let placed = Placed { label: Label::Spurious, tail: true, ..Placed::next(0, segment.end()) };
             let mut episodes = Episodes::default();
             let [since, at] = [0, 50].map(|millis| Instant::from_nanos(millis * 1_000_000));
-            let loss = Loss { since, after: None, timeout, dry, needless: false };
+            let loss = Loss { since, after: None, timeout, probes: false, dry, needless: false };
             episodes.on_retransmission(at, &segment, &placed, &loss, segment.end());
             !episodes.all().next().expect("an episode").costs_nothing()
         };
         assert!(!costs(false, true));
         assert!(costs(false, false), "more was waiting");
         assert!(costs(true, true), "a timer that expires reduces cwnd");
+    }
+
+    /// A spurious probe after 290 ms, with an RTT of 40 ms is answered after so many milliseconds in all.
+    #[test]
+    fn answer_far_later_than_its_probe_was_late_and_one_rtt_later_may_be_the_probes() {
+        let is_late = |answered: i64| {
+            let segment = Segment::new(End::A, Flags::ACK, StreamOffset(0), 1_000);
+            let placed = Placed { label: Label::Spurious, tail: true, ..Placed::next(0, segment.end()) };
+            let mut episodes = Episodes::default();
+            let [since, at, to] = [0, 290, answered].map(|millis| Instant::from_nanos(millis * 1_000_000));
+            let loss = Loss { since, after: None, timeout: false, probes: false, dry: true, needless: false };
+            episodes.on_retransmission(at, &segment, &placed, &loss, segment.end());
+            episodes.reached(to, segment.end());
+            episodes.all().next().expect("an episode").was_answered_late(40_000)
+        };
+        assert!(is_late(375));
+        assert!(is_late(300), "the original's");
+        assert!(!is_late(330), "the probe's");
     }
 
     /// A probe of the last segment is the first retransmission; so many follow.
@@ -380,7 +431,8 @@ mod tests {
                     Segment::new(End::A, Flags::ACK, StreamOffset(999_000 - i64::from(nth) * 1_000), 1_000);
                 let label = Label::Retransmission;
                 let placed = Placed { label, tail: nth == 0, ..Placed::next(0, segment.end()) };
-                let loss = Loss { since, after: None, timeout: false, dry: false, needless: false };
+                let loss =
+                    Loss { since, after: None, timeout: false, probes: false, dry: false, needless: false };
                 episodes.on_retransmission(at, &segment, &placed, &loss, nxt);
             }
             episodes.all().next().expect("an episode").cause()
@@ -401,7 +453,14 @@ mod tests {
                 let placed =
                     Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
                 let since = Instant::START;
-                let loss = Loss { since, after: None, timeout: nth == 0, dry: false, needless: false };
+                let loss = Loss {
+                    since,
+                    after: None,
+                    timeout: nth == 0,
+                    probes: false,
+                    dry: false,
+                    needless: false,
+                };
                 episodes.on_retransmission(at, &segment, &placed, &loss, StreamOffset(10_000));
             }
             spurious.for_each(|nth| episodes.on_spurious(&[found(nth)]));

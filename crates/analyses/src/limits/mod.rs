@@ -38,6 +38,7 @@ pub mod thresholds;
 pub mod ticks;
 pub mod track;
 pub mod trains;
+mod unslowed;
 mod window;
 pub mod window_ends;
 mod written;

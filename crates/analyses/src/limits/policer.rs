@@ -190,7 +190,8 @@ mod tests {
         for (nth, cycle) in of.iter().enumerate() {
             if nth > 0 {
                 let after = Some(Arrived { at, bytes });
-                let loss = Loss { since: at, after, timeout: false, dry: false, needless: false };
+                let loss =
+                    Loss { since: at, after, timeout: false, probes: false, dry: false, needless: false };
                 let segment = Segment::new(End::A, Flags::ACK, StreamOffset(bytes), 1_000);
                 let placed =
                     Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };

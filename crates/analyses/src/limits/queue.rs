@@ -187,12 +187,33 @@ pub fn longer_rtt(
         let rtt = if overview.queue_shows { with_pauses(overview, stretches, mss) } else { None }?;
         Some(LongerRtt { rtt, whatever_flight: true })
     };
+    let by_data = || {
+        let late = if at_receiver { constantly_late(overview, stretches) } else { None }?;
+        Some(LongerRtt { rtt: overview.base_rtt?.saturating_add(late), whatever_flight: true })
+    };
     by_flight()
         .or_else(|| by_bursts(thresholds::QUEUE_GAP_PART))
         .or_else(by_short_pauses)
         .or_else(by_floor)
         .or_else(by_few)
         .or_else(by_pauses)
+        .or_else(by_data)
+}
+
+/// How late data arrived next to the receiver, by its timestamps, in microseconds, if that came at once and stayed, though more and more
+/// was in flight: a queue would have become longer by the time that the rest of it takes.
+fn constantly_late(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
+    let of_data = |stretch: &Stretch| stretch.data_late.map_or(u32::MAX, |data| data.late);
+    let by_data: Vec<Stretch> =
+        stretches.iter().map(|stretch| Stretch { rtt_min: of_data(stretch), ..*stretch }).collect();
+    let least = (overview.base_rtt? / thresholds::QUEUE_RTT_PART).max(thresholds::LATE_LEAST_US);
+    let late = constant(&by_data, |stretch| stretch.rtt_min != u32::MAX && stretch.rtt_min > least)?;
+    let at = || by_data.iter().filter(|stretch| is_at(stretch, late));
+    let (least, most) = between(&by_data, |stretch| is_at(stretch, late), |stretch| stretch.flight_max)?;
+    let (soonest, latest) = between(&by_data, |stretch| is_at(stretch, late), |stretch| stretch.rtt_min)?;
+    let queued = f64::from(most - least) * 8e6 / rate(at())?.max(1.0);
+    let varied = (latest - soonest).max(thresholds::LATE_TICK_US);
+    (queued >= thresholds::QUEUED_BY_FLIGHT * f64::from(varied)).then_some(late)
 }
 
 /// The constant RTT of stretches with a few segments in flight, if many of these left the link idle: each segment had its own
@@ -399,6 +420,40 @@ mod tests {
             !does_not_depend_on_flight(&with(13_032), 103_000),
             "a full queue of few packets looks alike"
         );
+    }
+
+    /// Data that is late by 120 ms from one RTT to the next, with so many more segments in flight in each, and what is `added` to its
+    /// lateness for each of those.
+    fn later_at_once(more: u32, added: u32, at_once: bool) -> Option<u32> {
+        let overview = Overview { base_rtt: Some(40_000), peak_rate: 6e7, ..Overview::default() };
+        let stretch = |nth: u32| {
+            let from = Instant::from_nanos(i64::from(nth) * 160_000_000);
+            let segments = nth.saturating_sub(10) * more;
+            let late = match nth {
+                0..10 if at_once => 5_000,
+                0..10 => 95_000 + 2_000 * nth,
+                _ => 120_000 + segments * added,
+            };
+            let flight_max = (240 + segments) * 1_448;
+            let mut stretch = Stretch {
+                rtt_min: 40_000 + late,
+                data_late: Some(DataLate { late, pause: 0 }),
+                delivered: flight_max.into(),
+                flight_max,
+                ..Stretch::at(from)
+            };
+            stretch.extend(from.plus_nanos(160_000_000), Hold::Open);
+            stretch
+        };
+        constantly_late(&overview, &(0..50).map(stretch).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn data_that_is_as_late_with_more_in_flight_has_a_longer_way() {
+        assert_eq!(later_at_once(1, 0, true), Some(120_000));
+        assert_eq!(later_at_once(1, 580, true), None, "a queue");
+        assert_eq!(later_at_once(0, 0, true), None, "as much in flight: a queue is as long, too");
+        assert_eq!(later_at_once(1, 0, false), None, "it grew");
     }
 
     #[test]

@@ -56,6 +56,16 @@ pub fn waits_at_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> 
         && has_ceiling(context, stretches, at)
 }
 
+/// Whether the same amount was in flight in many RTTs around the stretch at `at`, to the byte, and is no whole number of segments: no
+/// congestion window is part of one. Far from the sender, a buffer and a program look alike.
+pub fn is_no_congestion_window(stretches: &[Stretch], at: usize, mss: u32) -> bool {
+    let flight = stretches[at].flight_max;
+    let around = around(stretches, at, thresholds::CEILING_RTTS).iter();
+    flight > mss
+        && !flight.is_multiple_of(mss.max(1))
+        && around.filter(|stretch| stretch.flight_max == flight).count() >= thresholds::CEILING_RTTS / 2
+}
+
 /// Whether the most that was in flight around the stretch at `at` is a ceiling to the byte.
 pub fn has_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
     let from = at.saturating_sub(thresholds::CEILING_RTTS);
@@ -259,6 +269,17 @@ fn ceiling_to_the_byte(stretches: &[Stretch], mss: u32) -> Option<u32> {
 mod tests {
     use super::*;
     use slowpath_model::Instant;
+
+    #[test]
+    fn part_of_a_segment_in_flight_rtt_after_rtt_is_no_congestion_window() {
+        let of = |flights: [u32; 2]| {
+            let stretch =
+                |nth: usize| Stretch { flight_max: flights[nth % 2], ..Stretch::at(Instant::START) };
+            is_no_congestion_window(&(0..40).map(stretch).collect::<Vec<_>>(), 20, 1_448)
+        };
+        assert!(of([38_848, 38_848]) && of([26_272, 26_024]));
+        assert!(!of([27 * 1_448, 27 * 1_448]), "whole segments");
+    }
 
     #[test]
     fn one_wait_for_acks_shows_no_full_buffer() {

@@ -460,6 +460,11 @@ impl Log {
         since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
     }
 
+    /// No window so far was larger than `window`.
+    pub fn cap_windows(&mut self, window: u32) {
+        self.stretches.iter_mut().for_each(|stretch| stretch.window_max = stretch.window_max.min(window));
+    }
+
     /// What was sent some time after an ACK was not triggered by it.
     pub fn soon_is_chance(&mut self) {
         for stretch in &mut self.stretches {

@@ -20,6 +20,9 @@ pub const READ_LATE_NS: i64 = 50_000_000;
 /// every second full segment at once (RFC 5681, section 4.2), and a scheduler's latency is below it.
 pub const LATE_ACK_NS: i64 = 10_000_000;
 
+/// No ACK is delayed by more, in nanoseconds (`TCP_DELACK_MAX`, 6.18).
+pub const LATEST_DELAYED_ACK_NS: i64 = 200_000_000;
+
 /// From this on, and from an RTT on, a connection lasts longer in one of two recordings than in the other: the way between
 /// them takes less, a retransmission timer more (`TCP_RTO_MIN`, 6.18).
 pub const LONGER_LIFE: Duration = Duration::from_millis(200);
@@ -30,6 +33,10 @@ pub const SHORT_TIMER_RTTS: (i64, i64) = (3, 2);
 
 /// A retransmission within this part of an RTT after an answer is by no timer.
 pub const ANSWERED_RTT_PART: i64 = 2;
+
+/// A second wait this many times as long as the first shows that the first timer was backed off: it doubles (RFC 6298, section
+/// 5.5), and the timer after a tail loss probe does not (RFC 8985, section 7.3).
+pub const BACKED_OFF: (i64, i64) = (3, 2);
 
 /// An ACK that comes in less than this part of the shortest time in which one ever came is not of what passed then: a part,
 /// since stamps of a capture are a little late at times.
@@ -450,8 +457,10 @@ pub const LEAST_RATE_SEGMENTS: i64 = 4;
 /// the ACKs of a burst come after an RTT, which is a stretch.
 pub const SEND_BUFFER_REACH: usize = 2;
 
-/// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows.
-pub const SAME_SCALE: u32 = 8;
+/// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows: by
+/// three bits or more, of which Linux's window has grown by two of the first segments (`tcp_grow_window`, 6.18). Of two
+/// windows of one host none differs by as much.
+pub const SAME_SCALE: u32 = 6;
 
 /// Steps from stretch to stretch, segments that each may rise, and segments that all have to rise: a series that chance
 /// puts in order once in 5,040 times.
@@ -534,6 +543,11 @@ pub const ECN_SEGMENTS: u64 = 10;
 
 /// Routes of one path differ by fewer hops than this.
 pub const ROUTES_DIFFER_BY: u8 = 5;
+
+/// A packet whose TTL differs by this much from that of so many others, all alike, took another route. One hop is what a
+/// router on the way to a second address of the host takes.
+pub const OTHER_ROUTE_BY: u8 = 2;
+pub const CONSTANT_TTL_PACKETS: u64 = 16;
 
 /// An end that answers in less, in nanoseconds, is too near for anything to be nearer: hosts and wireless links are late by
 /// some milliseconds.

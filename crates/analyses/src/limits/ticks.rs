@@ -26,6 +26,8 @@ struct Write {
     at: u32,
     /// How long before it the last payload of the other end came, if any did since the write before; in microseconds.
     asked: Option<u32>,
+    /// How long before it came what may have triggered it, an ACK of all or payload, seen from afar; in microseconds.
+    heard: Option<u32>,
     /// An ACK or payload that came just before it explains it.
     explained: bool,
 }
@@ -65,18 +67,21 @@ struct Grid {
     uneven: f64,
     /// As [`Self::off`], for the payload of the other end before them; and how long before it came.
     asked_off: Option<(f64, f64)>,
+    /// How much the time varies by which they followed what came just before them, if something did before most of them.
+    heard_off: Option<f64>,
     /// Where its multiples are.
     zero: f64,
 }
 
 impl Ticks {
-    /// A write ends a wait at `at`; `asked` is when payload of the other end came last, if it did since the write before.
+    /// A write ends a wait at `at`; `asked` is when payload of the other end came last, if it did since the write before, and
+    /// `heard` when an ACK or payload came that may have triggered it, seen from afar.
     /// Returns since when writes were by a clock, if those up to this one show it.
     /// `explained` says that an ACK or payload just before explains it, or may do so.
     pub fn on_write(
         &mut self,
         at: Instant,
-        asked: Option<Instant>,
+        [asked, heard]: [Option<Instant>; 2],
         at_sender: bool,
         explained: bool,
     ) -> Option<Instant> {
@@ -86,9 +91,10 @@ impl Ticks {
         }
         self.is_far |= !at_sender;
         let micros = |nanos: i64| u32::try_from(nanos / 1000).ok();
-        let asked = asked.and_then(|asked| micros(at.nanos_since(asked)));
+        let before = |came: Option<Instant>| came.and_then(|came| micros(at.nanos_since(came)));
+        let (asked, heard) = (before(asked), before(heard));
         match micros(at.nanos_since(self.first)) {
-            Some(at) => self.writes.push(Write { at, asked, explained }),
+            Some(at) => self.writes.push(Write { at, asked, heard, explained }),
             None => self.writes.clear(),
         }
         if self.writes.len() < MOST {
@@ -184,7 +190,9 @@ impl Grid {
         let asked_off =
             if often { spread(asked().map(|(one, before)| at(one) - before - period * one.0)) } else { None };
         let before = median(asked().map(|(_, before)| before));
-        Some(Self { period, off, uneven, asked_off: asked_off.zip(before), zero })
+        let heard = || on_grid.iter().filter_map(|one| one.1.heard.map(f64::from));
+        let heard_off = if heard().count() * 2 > on_grid.len() { spread(heard()) } else { None };
+        Some(Self { period, off, uneven, asked_off: asked_off.zip(before), heard_off, zero })
     }
 
     /// Whether a clock keeps this grid, and not that of the other end, whose payload would then keep it better.
@@ -194,7 +202,13 @@ impl Grid {
             let answers = before * 2.0 <= self.period;
             off >= self.off * if answers { thresholds::TICKS_OTHERS } else { 1.0 / thresholds::TICKS_OTHERS }
         });
-        is_late_by_chance && is_own && self.off <= self.period / thresholds::TICKS_WITHIN_PART
+        // A reaction keeps to its trigger better than to any grid. From the ACK of a clock's last write to its next one, the time
+        // varies by what both were late.
+        let is_no_reaction = self.heard_off.is_none_or(|off| off >= self.off);
+        is_late_by_chance
+            && is_own
+            && is_no_reaction
+            && self.off <= self.period / thresholds::TICKS_WITHIN_PART
     }
 }
 
@@ -229,7 +243,7 @@ mod tests {
         let mut ticks = Ticks::default();
         for (at, asked) in writes {
             let at = Instant::from_nanos(at);
-            ticks.on_write(at, Some(at.plus_nanos(-asked)), true, false);
+            ticks.on_write(at, [Some(at.plus_nanos(-asked)), None], true, false);
         }
         ticks.finish();
         ticks.clock()
@@ -284,7 +298,12 @@ mod tests {
             let mut chance = Chance(7_919);
             for nth in 0..100 {
                 let at = Instant::from_nanos(nth * 102_400_000 + chance.up_to(MS / 5));
-                ticks.on_write(at, Some(at.plus_nanos(-80 * MS - chance.up_to(MS))), at_sender, false);
+                ticks.on_write(
+                    at,
+                    [Some(at.plus_nanos(-80 * MS - chance.up_to(MS))), None],
+                    at_sender,
+                    false,
+                );
                 if acks {
                     ticks.on_pure_ack(at.plus_nanos(60 * MS));
                 }
@@ -295,6 +314,27 @@ mod tests {
         assert_eq!(clock(false, false), None);
         assert!(clock(true, false).is_some(), "next to the program");
         assert!(clock(false, true).is_some(), "packets pass at other times");
+    }
+
+    /// Seen from afar, each burst comes as soon after an ACK, but for some microseconds; or ACKs of a clock's own writes come so soon
+    /// before the next ones, late by chance.
+    #[test]
+    fn reactions_to_acks_are_no_clocks() {
+        let clock = |reacts: bool| {
+            let mut ticks = Ticks::default();
+            let mut chance = Chance(7_919);
+            for nth in 0..100 {
+                let heard = nth * 50 * MS + chance.up_to(MS / 2);
+                let own = nth * 50 * MS + MS + chance.up_to(MS / 10);
+                let at = if reacts { heard + chance.up_to(MS / 20) } else { own };
+                let heard = Some(Instant::from_nanos(heard));
+                ticks.on_write(Instant::from_nanos(at), [None, heard], false, false);
+            }
+            ticks.finish();
+            ticks.clock()
+        };
+        assert_eq!(clock(true), None);
+        assert!(clock(false).is_some());
     }
 
     #[test]

@@ -237,6 +237,15 @@ impl Track {
         }
     }
 
+    /// The receiver offers another window than its SYN did: that one is not what the new one shrank from. The sender still keeps to
+    /// it where it waits for half of its largest window ([`least_sent`]).
+    #[cold]
+    pub fn opens_anew(&mut self, window: u32) {
+        self.known.window = self.known.window.min(window);
+        self.current.window_max = self.current.window_max.min(window);
+        self.log.cap_windows(window);
+    }
+
     /// The largest payload of a segment, as far as known.
     pub fn set_mss(&mut self, mss: u32) {
         if mss != self.mss {
@@ -662,9 +671,9 @@ impl Track {
         self.current.marks.set(marks);
     }
 
-    /// Whether the last new data emptied the sender's queue, as far as it shows.
-    pub const fn is_dry(&self) -> bool {
-        self.dry
+    /// Whether the last new data left nothing to send, by its size.
+    pub const fn has_sent_all(&self) -> bool {
+        self.ended_short
     }
 
     /// What holds the sender now, for a stall that ends.

@@ -6,12 +6,21 @@ use super::thresholds;
 use crate::report::ScaleKnown;
 use slowpath_model::Instant;
 
-/// Whether the data in flight filled the receiver's window as it is on the wire, to the segment, if its scale is unknown.
+/// Whether the data in flight filled the receiver's window, if its scale is unknown: to the segment as it is on the wire, or to the
+/// byte with one of the scales that there are.
 pub fn fills_unscaled(context: &Context, stretch: &Stretch) -> bool {
+    let (flight, many) = (stretch.flight_max, thresholds::CHANCE_SEGMENTS * context.mss);
     context.unscaled_window.is_some_and(|window| {
-        window >= thresholds::CHANCE_SEGMENTS * context.mss
-            && (window.saturating_sub(context.mss) + 1..=window).contains(&stretch.flight_max)
+        let as_it_is = window >= many && (window.saturating_sub(context.mss) + 1..=window).contains(&flight);
+        as_it_is || flight >= many && fills_to_the_byte(window, flight)
     })
+}
+
+/// Whether `flight` is `window` with a scale. Programs write powers of two and round numbers, which show nothing.
+fn fills_to_the_byte(window: u32, flight: u32) -> bool {
+    let is_round = flight.count_ones() == 1 || flight.is_multiple_of(1000);
+    let is_scaled = |shift: u8| u64::from(window) << shift == u64::from(flight);
+    !is_round && (1..=ScaleKnown::MOST).any(is_scaled)
 }
 
 /// The largest window of some stretches, in bytes.
@@ -112,6 +121,14 @@ mod tests {
         assert!(!is_larger(ScaleKnown::Agreed(6), &stretch, None), "agreed");
         stretch.delivered = 215_000;
         assert!(!is_larger(least, &stretch, None), "a window");
+    }
+
+    #[test]
+    fn flight_of_a_scaled_window_to_the_byte_fills_it() {
+        assert!(fills_to_the_byte(49_280, 98_560));
+        assert!(!fills_to_the_byte(49_280, 98_559) && !fills_to_the_byte(49_280, 97_112), "less");
+        assert!(!fills_to_the_byte(512, 65_536), "a program's write");
+        assert!(!fills_to_the_byte(0, 98_560), "closed");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::limits::episodes::Episodes;
 use crate::limits::queue;
 use crate::limits::stretch::{Hold, Part, Stretch, rate};
 use crate::limits::thresholds;
+use crate::limits::unslowed::losses_slow_nothing;
 use crate::report::Overview;
 use slowpath_model::Instant;
 
@@ -54,6 +55,8 @@ impl Classifier<'_> {
             add(began, rest, false);
             if !episode.costs_nothing() {
                 add(ended, episode.cause(), true);
+            } else if self.was_answered_late(episode) {
+                add(ended, Cause::DelaySpike, false);
             }
         }
         add(stretch.to, rest, false);
@@ -86,6 +89,11 @@ impl Classifier<'_> {
         let is_full_rate = |rate: f64| {
             self.overview.is_at_peak(rate, thresholds::REPAIRED_AT_FULL_RATE) && self.may_fill_path(rate)
         };
+        let is_unslowed = losses_slow_nothing(self.stretches, self.overview, self.context.mss);
+        let is_kept = |stretch: &Stretch| {
+            is_unslowed
+                && stretch.rate().is_some_and(|rate| self.overview.is_at_peak(rate, thresholds::AT_PEAK))
+        };
         // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
         let mut on_path: Option<(Cause, Option<f64>)> = None;
         for run in parts.chunk_by_mut(|a, b| of_repair(a.cause) == of_repair(b.cause)) {
@@ -111,6 +119,7 @@ impl Classifier<'_> {
                     (cause, None)
                         if of_repair(cause)
                             && (keeps_rate
+                                || is_kept(stretch)
                                 || stretch
                                     .rate()
                                     .is_some_and(|rate| self.paced_at_the_peak(stretch, rate))) =>

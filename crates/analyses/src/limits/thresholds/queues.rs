@@ -156,3 +156,12 @@ pub const EXCESS_LEAST_US: u32 = 1_000;
 /// longer than those between them.
 pub const PAUSED_SHARE: f64 = 0.55;
 pub const PAUSED_FLIGHT: u32 = 8;
+
+/// Data is late by more than this, in microseconds, where the clocks that show it tick in milliseconds and drift apart.
+pub const LATE_LEAST_US: u32 = 20_000;
+
+/// A tick of such a clock, in microseconds (`TCP_TS_HZ`, 6.18).
+pub const LATE_TICK_US: u32 = 1_000;
+
+/// What more is in flight would have made a queue longer by so many times what lateness varied by.
+pub const QUEUED_BY_FLIGHT: f64 = 2.0;

@@ -85,7 +85,11 @@ impl Track {
         }
         let after = if self.missing_since.is_some() { self.before_hole } else { Some(self.arrived()) };
         let since = since.map_or(silent_since, |since| since.min(silent_since));
-        let loss = Loss { since, after, timeout, dry: self.ended_short && near.is_here(), needless };
+        // With SACK, the first timer to expire is that of a tail loss probe, which sends the last segment (RFC 8985, section 7.2;
+        // `tcp_schedule_loss_probe`, 6.18).
+        let probes = timeout && is_probe && self.receiver_reports;
+        let dry = self.ended_short && near.is_here();
+        let loss = Loss { since, after, timeout: timeout && !probes, probes, dry, needless };
         self.episodes.on_retransmission(at, segment, placed, &loss, self.nxt);
     }
 }

@@ -162,6 +162,9 @@ impl Track {
         let alone = clocked && acked && (1..=i64::from(self.mss)).contains(&self.flight_sent);
         // From afar, some ACK is always near while data is in flight.
         let explained = if near.is_here() { prompted || clocked } else { !acked };
+        // The one of all that was sent lets out what Nagle's algorithm held back, or is near by chance.
+        let heard = self.spoken.map_or(self.acked, |spoken| spoken.max(self.acked));
+        let heard = (!near.is_here() && (prompted || clocked)).then_some(heard);
         let wait = self.wait();
         if prompted {
             wait.prompted += 1;
@@ -177,7 +180,7 @@ impl Track {
         let flight = (segment.end().distance_from(self.known.una) - self.known.sacked)
             .clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
-        if let Some(since) = self.ticks.on_write(at, self.spoken, near.is_here(), explained) {
+        if let Some(since) = self.ticks.on_write(at, [self.spoken, heard], near.is_here(), explained) {
             self.mark_paced(Some(since), at, Marks::TICKING);
         }
     }
