@@ -10,7 +10,7 @@ use slowpath_model::Instant;
 use slowpath_model::statistics::median;
 use std::time::Duration;
 
-/// Writes that are compared: 2 KiB at most.
+/// Writes that are compared: 3 KiB at most.
 const MOST: usize = 128;
 
 /// Writes for which there is room at first: short connections have fewer.
