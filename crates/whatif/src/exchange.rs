@@ -1,7 +1,7 @@
 //! Requests and responses: one end asks, the other answers, and only then it is asked again.
 //!
 //! A tap next to the end that answers sees when a request came, when its answer began, and when all of it was acknowledged. Memory
-//! is bounded: [`MOST_EXCHANGES`] exchanges of a flow.
+//! is bounded: it keeps 10,000 exchanges of a flow.
 
 use slowpath_model::{Bytes, End, Instant, Segment, StreamOffset};
 use std::time::Duration;
