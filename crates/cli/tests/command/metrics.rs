@@ -276,11 +276,12 @@ fn expect_growth(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) 
 #[test]
 #[ignore = "needs root"]
 fn faults_are_in_the_right_counters() {
+    let folder = Captures::new();
+    let exporter = Exporter::start(&folder, "127.0.0.1:0", &[]);
+    // A reader that stopped before anybody watched shows only window probes.
     let slow = Transfer::start(write_much, read_slowly);
     let stopped = Transfer::start(write_much, |_| thread::sleep(Duration::from_millis(100)));
     let idle = Transfer::start(write_rarely, read_all);
-    let folder = Captures::new();
-    let exporter = Exporter::start(&folder, "127.0.0.1:0", &[]);
     let mut before = exporter.samples();
     // Meanwhile, connections come and go.
     for interval in 1..=4_u32 {
