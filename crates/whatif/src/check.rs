@@ -45,6 +45,9 @@ const OWN_PACE: f64 = 2.0;
 /// A path has to be this many times quicker than such trains, or they may be the path's own.
 const FAR_QUICKER: f64 = 2.0;
 
+/// From this share of the time on, buffers bound the window.
+const BY_BUFFER: f64 = 0.5;
+
 /// Up to this pace, trains show a transfer's own window, in bits of payload per second; 0 if any may show the path.
 fn own_pace(seen: &Seen) -> f64 {
     let own = OWN_PACE * seen.rate.get() as f64;
@@ -53,9 +56,6 @@ fn own_pace(seen: &Seen) -> f64 {
     let by_buffer = seen.of_limit(Limit::ReceiveWindow) + seen.of_limit(Limit::SendBuffer);
     if is_far && by_buffer >= BY_BUFFER { own } else { 0.0 }
 }
-
-/// From this share of the time on, buffers bound the window.
-const BY_BUFFER: f64 = 0.5;
 
 /// What differs by more than its tolerance.
 pub fn differences(captured: &Seen, simulated: &Seen) -> Vec<Difference> {

@@ -61,6 +61,9 @@ pub struct Requests {
 impl Exchanges {
     /// New data of the flow, for the end `answers`.
     pub fn on_data(&mut self, at: Instant, segment: &Segment, answers: End) {
+        if self.is_otherwise {
+            return;
+        }
         let len = u64::from(segment.len);
         if segment.from == answers {
             let Some(exchange) = self.all.last_mut() else {

@@ -3,7 +3,7 @@
 use crate::captures::losing;
 use crate::transfer::{MS, Setup, transfer};
 use crate::wire::{Passed, report, script};
-use crate::{expect, expect_mainly, expect_none};
+use crate::{expect, expect_mainly, expect_none, share_of};
 use slowpath_analyses::{Cause, Evidence};
 use slowpath_model::End;
 
@@ -52,12 +52,16 @@ fn segments_filling_twice_the_window_field_show_a_sender_with_wscale_1() {
 /// what the first segments allow. Where it is half of it, the receiver has less; nothing was there yet that it could have left unread.
 #[test]
 fn first_window_that_is_far_smaller_than_the_syns_is_no_slow_readers() {
-    let cause = |window: u32| {
+    let with = |window: u32| {
         let window = Box::new(move |_, _| window);
-        report(&transfer(Setup { amount: 2_000_000, window, ..Setup::default() }).a).main().findings[0].cause
+        report(&transfer(Setup { amount: 2_000_000, window, ..Setup::default() }).a)
     };
-    assert_eq!(cause(67 << 7), Cause::WindowScaleTooSmall);
-    assert_eq!(cause(255 << 7), Cause::ReceiveBufferTooSmall);
+    let [far_smaller, half] = [67 << 7, 255 << 7].map(with);
+    expect_none(&far_smaller, Cause::SlowReader);
+    assert_eq!(far_smaller.main().findings[0].cause, Cause::WindowScaleTooSmall);
+    assert_eq!(half.main().findings[0].cause, Cause::ReceiveBufferTooSmall);
+    // One RTT is still called a slow reader's.
+    assert!(share_of(&half, |cause| cause == Cause::SlowReader) < 0.02);
 }
 
 /// A program writes the same amount each time, or amounts that happen to fit the window a few times.

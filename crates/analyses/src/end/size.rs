@@ -10,7 +10,7 @@ const STAMPS: u32 = 12;
 
 /// Payload of a segment of the MSS that every host accepts, 536 (RFC 9293, section 3.7.1), with timestamps (RFC 7323,
 /// section 3.2).
-const LEAST_FULL: u32 = 536 - 12;
+const LEAST_FULL: u32 = 536 - STAMPS;
 
 impl EndState {
     /// Payload of a full segment, as far as known.

@@ -3,6 +3,7 @@
 //! may look like a program's or a congestion window's.
 
 use super::context::Context;
+use super::send_buffer::is_part_of_a_segment;
 use super::stretch::{Hold, Part, Stretch, around};
 use super::thresholds;
 use crate::cause::Cause;
@@ -109,7 +110,7 @@ fn exact_ceiling(stretches: &[Stretch], mss: u32) -> Option<u32> {
         return None;
     }
     let mut flights: Vec<u32> = stretches.iter().map(|stretch| stretch.flight_max).collect();
-    flights.retain(|flight| *flight > mss && !flight.is_multiple_of(mss.max(1)));
+    flights.retain(|flight| is_part_of_a_segment(*flight, mss));
     flights.sort_unstable();
     let most = flights.chunk_by(|one, other| one == other).max_by_key(|alike| alike.len())?;
     let is_often = most.len() >= thresholds::CEILING_RTTS

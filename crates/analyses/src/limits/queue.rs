@@ -203,10 +203,14 @@ pub fn longer_rtt(
 /// How late data arrived next to the receiver, by its timestamps, in microseconds, if that came at once and stayed, though more and more
 /// was in flight: a queue would have become longer by the time that the rest of it takes.
 fn constantly_late(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
+    let least = (overview.base_rtt? / thresholds::QUEUE_RTT_PART).max(thresholds::LATE_LEAST_US);
+    if !stretches.iter().any(|stretch| stretch.data_late.is_some_and(|data| data.late > least)) {
+        return None;
+    }
+    // As the rules for RTTs have it: in place of those.
     let of_data = |stretch: &Stretch| stretch.data_late.map_or(u32::MAX, |data| data.late);
     let by_data: Vec<Stretch> =
         stretches.iter().map(|stretch| Stretch { rtt_min: of_data(stretch), ..*stretch }).collect();
-    let least = (overview.base_rtt? / thresholds::QUEUE_RTT_PART).max(thresholds::LATE_LEAST_US);
     let late = constant(&by_data, |stretch| stretch.rtt_min != u32::MAX && stretch.rtt_min > least)?;
     let at = || by_data.iter().filter(|stretch| is_at(stretch, late));
     let (least, most) = between(&by_data, |stretch| is_at(stretch, late), |stretch| stretch.flight_max)?;

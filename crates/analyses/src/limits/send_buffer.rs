@@ -56,13 +56,17 @@ pub fn waits_at_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> 
         && has_ceiling(context, stretches, at)
 }
 
+/// Whether so much in flight is more than a segment and no whole number of them, as a congestion window is.
+pub fn is_part_of_a_segment(flight: u32, mss: u32) -> bool {
+    flight > mss && !flight.is_multiple_of(mss.max(1))
+}
+
 /// Whether the same amount was in flight in many RTTs around the stretch at `at`, to the byte, and is no whole number of segments: no
 /// congestion window is part of one. Far from the sender, a buffer and a program look alike.
 pub fn is_no_congestion_window(stretches: &[Stretch], at: usize, mss: u32) -> bool {
     let flight = stretches[at].flight_max;
     let around = around(stretches, at, thresholds::CEILING_RTTS).iter();
-    flight > mss
-        && !flight.is_multiple_of(mss.max(1))
+    is_part_of_a_segment(flight, mss)
         && around.filter(|stretch| stretch.flight_max == flight).count() >= thresholds::CEILING_RTTS / 2
 }
 
@@ -256,8 +260,7 @@ fn ceiling_to_the_byte(stretches: &[Stretch], mss: u32) -> Option<u32> {
     let (part, of) = thresholds::AT_CEILING_PART;
     (has_full
         && lasted(usual) as f64 >= thresholds::CEILING_SHARE * lasted(&flights) as f64
-        && !ceiling.is_multiple_of(mss.max(1))
-        && ceiling > mss
+        && is_part_of_a_segment(ceiling, mss)
         && ceiling / part >= most / of
         && idle <= all / thresholds::CEILING_IDLE_PART
         && ceiling < smallest_window.saturating_sub(mss)

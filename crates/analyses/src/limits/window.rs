@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::stretch::Stretch;
 use super::thresholds;
+use super::window_ends::shift_to;
 use crate::report::ScaleKnown;
 use slowpath_model::Instant;
 
@@ -16,11 +17,9 @@ pub fn fills_unscaled(context: &Context, stretch: &Stretch) -> bool {
     })
 }
 
-/// Whether `flight` is `window` with a scale. Programs write powers of two and round numbers, which show nothing.
+/// Whether `flight` is `window`, as it is on the wire, with a scale.
 fn fills_to_the_byte(window: u32, flight: u32) -> bool {
-    let is_round = flight.count_ones() == 1 || flight.is_multiple_of(1000);
-    let is_scaled = |shift: u8| u64::from(window) << shift == u64::from(flight);
-    !is_round && (1..=ScaleKnown::MOST).any(is_scaled)
+    u16::try_from(window).ok().and_then(|field| shift_to(flight.into(), field)).is_some_and(|shift| shift > 0)
 }
 
 /// The largest window of some stretches, in bytes.

@@ -91,7 +91,7 @@ impl WindowEnds {
 
 /// The shift under which a window `field` has room for exactly `outstanding` bytes, if there is one. Programs write
 /// powers of two and round numbers, which show nothing.
-fn shift_to(outstanding: i64, field: u16) -> Option<u8> {
+pub fn shift_to(outstanding: i64, field: u16) -> Option<u8> {
     let is_round = outstanding.count_ones() == 1 || outstanding % 1000 == 0;
     if outstanding < i64::from(field) || field == 0 || is_round {
         return None;

@@ -139,13 +139,17 @@ fn remedies(plan: &Plan, changes: &[usize], model: &Model, host: &Host) -> Resul
             // Tuning then reaches what the other change allows.
             continue;
         }
-        let first =
-            (is_of(place, RMEM) && host.is_receiver).then(|| first_buffer(&plan.changes[*place], model));
-        remedies.extend(first.flatten());
-        if first.flatten().is_some() && !is_raised(&plan.changes[*place]) {
-            continue;
+        let change = &plan.changes[*place];
+        if is_of(place, RMEM)
+            && host.is_receiver
+            && let Some(first) = first_buffer(change, model)
+        {
+            remedies.push(first);
+            if !is_raised(change) {
+                continue;
+            }
         }
-        let remedy = remedy(&plan.changes[*place], model, host);
+        let remedy = remedy(change, model, host);
         remedies.push(if changes.len() > 1 { remedy.map_err(|_| NotPredicted::Parts)? } else { remedy? });
     }
     Ok(remedies)

@@ -89,7 +89,8 @@ impl Classifier<'_> {
         let is_full_rate = |rate: f64| {
             self.overview.is_at_peak(rate, thresholds::REPAIRED_AT_FULL_RATE) && self.may_fill_path(rate)
         };
-        let is_unslowed = losses_slow_nothing(self.stretches, self.overview, self.context.mss);
+        let is_unslowed = parts.iter().any(|part| of_repair(part.cause))
+            && losses_slow_nothing(self.stretches, self.overview, self.context.mss);
         let is_kept = |stretch: &Stretch| {
             is_unslowed
                 && stretch.rate().is_some_and(|rate| self.overview.is_at_peak(rate, thresholds::AT_PEAK))
