@@ -192,6 +192,17 @@ impl EndAccount {
         }
     }
 
+    /// Bytes that its process had written and TCP had not sent, when its host last looked.
+    fn unsent(&self) -> u64 {
+        self.samples.and_then(|[_, last]| last.notsent).unwrap_or(0).into()
+    }
+
+    /// Data waits for a process that has read nothing since the host began to report.
+    fn reads_nothing(&self) -> bool {
+        let waits = self.samples.and_then(|[_, last]| last.receive_queue).is_some_and(|waits| waits > 0);
+        waits && self.read == Bytes::ZERO
+    }
+
     /// The ICMP error that came for the connection, if one did.
     fn icmp_error(&self) -> Option<Evidence> {
         self.soft_error.map(|errno| Evidence::SoftError { errno: errno.into() })
@@ -210,14 +221,14 @@ fn sum(one: Bytes, other: Bytes) -> Bytes {
 }
 
 impl Account {
-    /// The end that sent more, as far as reported.
+    /// The end that sent more, as far as reported, or has more to send: nothing goes out while a window is closed.
     pub fn sender(&self) -> End {
-        let sent = |end: End| {
-            let own = self.ends[end.index()].as_ref().map_or(0, |own| own.written.get());
+        let sends = |end: End| {
+            let own = self.ends[end.index()].as_ref().map_or(0, |own| own.written.get().max(own.unsent()));
             let taken = self.ends[(!end).index()].as_ref().map_or(0, |peer| peer.read.get());
             own.max(taken)
         };
-        if sent(End::B) > sent(End::A) { End::B } else { End::A }
+        if sends(End::B) > sends(End::A) { End::B } else { End::A }
     }
 
     /// How long it was watched.
@@ -325,8 +336,8 @@ fn answered_late(own: &EndAccount, peer: &EndAccount) -> bool {
 }
 
 /// A reader lets the window close if it leaves data waiting: most of it for longer than an RTT, or some of it for as
-/// long as the sender was held. If its host does not report that, the windows show it: a buffer that is too small keeps
-/// its size.
+/// long as the sender was held, or all of it while nothing was read. If its host does not report that, the windows show
+/// it: a buffer that is too small keeps its size.
 fn window(own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
     let round_trip = own.samples.and_then(|[_, last]| last.srtt).map(|us| Duration::from_micros(us.into()));
     let waited = peer.and_then(|peer| peer.waits.spreads().find(|spread| spread.on == Wait::ReceiveQueue));
@@ -334,7 +345,7 @@ fn window(own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
         (Some(waited), Some(round_trip)) => {
             waited.median > round_trip || waited.longest >= own.sending.longest_by_window / 2
         }
-        _ => own.sending.windows.shrank(),
+        _ => peer.is_some_and(EndAccount::reads_nothing) || own.sending.windows.shrank(),
     };
     if is_slow {
         Cause::SlowReader
@@ -510,6 +521,25 @@ mod tests {
         let kept: Vec<u64> = account.receive_buffer.iter().map(|(_, size)| size.get()).collect();
         assert_eq!(kept, (1..=MOST_SIZES as u64).collect::<Vec<_>>());
         assert_eq!((account.receive_buffer_more, account.zero_windows), (100 - MOST_SIZES as u64, 100));
+    }
+
+    /// Of a transfer whose reader stopped before anybody watched, only window probes show: both ends sent nothing.
+    #[test]
+    fn who_has_more_to_send_is_the_sender() {
+        let lines = ["1 A held idle 1.000", "1 B held receive-window 1.000"];
+        // The window was closed when an ACK last told it, or data waits there.
+        for (waits, snd_wnd) in [(0, 0), (6_000_000, 40_000)] {
+            let told = [
+                &format!("1 A sampled srtt 100 notsent 0 receive_queue {waits}"),
+                &format!("1 B sampled srtt 100 snd_wnd {snd_wnd} notsent 2500000"),
+            ];
+            let account = account(&[&lines[..], &told.map(String::as_str)].concat());
+            let bounds: Vec<_> = account.bounds().iter().map(|bound| (bound.cause, bound.lasted)).collect();
+            assert_eq!(
+                (account.sender(), bounds),
+                (End::B, vec![(Cause::SlowReader, Duration::from_secs(1))])
+            );
+        }
     }
 
     #[test]

@@ -40,10 +40,12 @@ impl Windows {
         self.held[0] * 2.0 < bytes * self.held[1]
     }
 
-    /// Data is read too slowly: the window was larger before. If that was not seen, the congestion window shows it: it
-    /// grows only while it is used, and in slow start to no more than twice the data under way (`tcp_is_cwnd_limited`).
+    /// Data is read too slowly: the window was larger before, or was closed all the while. If neither was seen, the
+    /// congestion window shows it: it grows only while it is used, and in slow start to no more than twice the data
+    /// under way (`tcp_is_cwnd_limited`).
     pub(super) fn shrank(&self) -> bool {
-        self.shrank || !self.grew() && self.were_half_of(self.congestion_window as f64 / 2.0)
+        let was_closed = self.held[0] == 0.0 && self.held[1] > 0.0;
+        self.shrank || was_closed || !self.grew() && self.were_half_of(self.congestion_window as f64 / 2.0)
     }
 
     /// The windows that held the sender were only temporarily too small.
@@ -85,6 +87,8 @@ mod tests {
         assert_eq!(said(&reader_stopped), (true, false));
         let slow_reader = [(10_240, 70), (13_312, 70), (12_288, 70), (13_312, 70)];
         assert_eq!(said(&slow_reader), (true, false));
+        let stopped_before = [(0, 50), (0, 50)];
+        assert_eq!(said(&stopped_before), (true, false));
         let small_from_the_first = [(10_240, 10), (10_240, 10)];
         assert_eq!(said(&small_from_the_first), (false, false));
     }

@@ -9,8 +9,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -277,10 +277,17 @@ fn expect_growth(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) 
 #[ignore = "needs root"]
 fn faults_are_in_the_right_counters() {
     let folder = Captures::new();
+    // Before anybody watches, it fills the window and then shows only window probes.
+    let (tells, closed) = mpsc::channel();
+    let fill = move |stream: &mut TcpStream| {
+        if stream.write(&[1; 1 << 16]).is_err() {
+            let _ = tells.send(());
+        }
+    };
+    let stopped = Transfer::start(fill, |_| thread::sleep(Duration::from_millis(100)));
+    closed.recv_timeout(PATIENCE).expect("its window closes");
     let exporter = Exporter::start(&folder, "127.0.0.1:0", &[]);
-    // A reader that stopped before anybody watched shows only window probes.
     let slow = Transfer::start(write_much, read_slowly);
-    let stopped = Transfer::start(write_much, |_| thread::sleep(Duration::from_millis(100)));
     let idle = Transfer::start(write_rarely, read_all);
     let mut before = exporter.samples();
     // Meanwhile, connections come and go.
@@ -303,7 +310,7 @@ fn faults_are_in_the_right_counters() {
     )));
     for (port, label) in [
         (slow.port, "cause=\"slow-reader\""),
-        (stopped.port, "limit=\"receive-window\""),
+        (stopped.port, "cause=\"slow-reader\""),
         (idle.port, "cause=\"sender-idle\""),
     ] {
         let (right, all) = (seconds(&samples, port, label), seconds(&samples, port, ""));
