@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::findings;
 use crate::flow::FlowState;
 use crate::label::Judged;
+use crate::nearest::Nearest;
 use crate::options::AnalysisOptions;
 use crate::outstanding::SpuriousRetransmission;
 use crate::overview::CapturedLate;
@@ -86,6 +87,8 @@ pub struct Analysis<L = ()> {
     over: VecDeque<(FlowId, Instant)>,
     /// The hosts next to the tap that the reports taken show.
     here: BTreeSet<IpAddr>,
+    /// How far hosts are, by all flows so far.
+    nearest: Nearest,
     /// Flows that are over, for their memory: a recording may have thousands in a second.
     #[expect(clippy::vec_box, reason = "they are moved in and out, and large")]
     spare: Vec<Box<FlowState>>,
@@ -191,6 +194,7 @@ impl<L: Labels> Analysis<L> {
             closed: Default::default(),
             over: VecDeque::new(),
             here: BTreeSet::new(),
+            nearest: Nearest::default(),
             spare: Vec::new(),
             not_kept: NotKept::default(),
             labels,
@@ -242,11 +246,17 @@ impl<L: Labels> Analysis<L> {
     /// findings have no evidence, which is needed for few of many flows: [`FlowReport::explain`] adds it.
     pub fn finish_each(mut self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
         let (strays, here) = (self.strays(), self.hosts_here());
+        for (id, watched) in (1..).map(FlowId).zip(&self.flows) {
+            if let Some(Watched::Live(flow)) = watched {
+                self.nearest.note(id, flow);
+            }
+        }
         for (id, watched) in (1..).map(FlowId).zip(self.flows) {
             let mut report = match watched {
                 Some(Watched::Live(mut flow)) => {
                     flow.note_hosts_here(&here);
-                    summary::report(id, &mut flow, FlowEnd::EndOfRecording, self.options.vantage)
+                    let known = self.nearest.of(id, &flow);
+                    summary::report(id, &mut flow, FlowEnd::EndOfRecording, self.options.vantage, known)
                 }
                 Some(Watched::Over(report)) => *report,
                 Some(Watched::Taken) | None => continue,
@@ -274,8 +284,7 @@ impl<L: Labels> Analysis<L> {
     }
 
     fn slot(&mut self, flow: FlowId) -> Option<&mut Option<Watched>> {
-        let index = usize::try_from(flow.0.checked_sub(1)?).ok()?;
-        self.flows.get_mut(index)
+        slot(&mut self.flows, flow)
     }
 
     /// Counts a segment of a flow for which there was no room.
@@ -329,15 +338,22 @@ impl<L: Labels> Analysis<L> {
     /// Sums a flow up, so that only its report is kept.
     fn sum_up(&mut self, id: FlowId, ended: FlowEnd) {
         let vantage = self.options.vantage;
-        let Some(slot) = self.slot(id) else { return };
+        let Some(slot) = slot(&mut self.flows, id) else { return };
         let Some(Watched::Live(live)) = slot else { return };
-        let report = Box::new(summary::report(id, live, ended, vantage));
+        self.nearest.note(id, live);
+        let known = self.nearest.of(id, live);
+        let report = Box::new(summary::report(id, live, ended, vantage, known));
         let Some(Watched::Live(mut flow)) = slot.replace(Watched::Over(report)) else { return };
         if self.spare.len() < MOST_SPARE {
             flow.empty();
             self.spare.push(flow);
         }
     }
+}
+
+fn slot(flows: &mut [Option<Watched>], flow: FlowId) -> Option<&mut Option<Watched>> {
+    let index = usize::try_from(flow.0.checked_sub(1)?).ok()?;
+    flows.get_mut(index)
 }
 
 /// How long after its close segments of a flow may still come that are more than an echo: the receiver of a RST may ignore it, and

@@ -286,6 +286,11 @@ impl EndState {
         self.unique_bytes += u64::from(placed.unique.min(segment.len));
         self.holes += u64::from(placed.left_hole);
         *self.labels.of(placed.label) += 1;
+        if segment.len > self.full_size() && matches!(placed.label, Label::Retransmission | Label::Spurious) {
+            let repeated = segment.len.saturating_sub(placed.unique).div_ceil(self.full_size().max(1));
+            let more = u64::from(repeated.saturating_sub(1));
+            self.unusual.get_or_insert_default().retransmitted_merged += more;
+        }
         if placed.shows_spurious {
             self.note_spurious();
         }

@@ -298,7 +298,7 @@ impl<'a> Material<'a> {
             if waits.prompted > 0 {
                 found.push(Evidence::FollowsPayload { waits: waits.prompted, by_ack: waits.clocked });
             }
-            found.extend(self.flight().map(|flight_max| Evidence::FlightPlateau { flight_max }));
+            found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
             return;
         }
         if cause == Cause::NagleDelayedAck && waits.one_at_a_time > 0 {
@@ -363,9 +363,10 @@ impl<'a> Material<'a> {
     fn window(&self, cause: Cause, found: &mut Vec<Evidence>) {
         let largest = self.answered.window.max.unwrap_or_default();
         let segments = self.sent.window_full;
-        if segments > 0 {
+        // How large a window is does not matter to a reader that does not open it.
+        if segments > 0 && cause != Cause::ReaderStopped {
             found.push(Evidence::WindowFilled { segments, largest });
-            found.extend(self.window_allows(cause, largest));
+            found.extend(self.window_allows(cause, largest).filter(|_| cause != Cause::SlowReader));
         }
         let window = &self.answered.window;
         match cause {
@@ -490,11 +491,10 @@ impl<'a> Material<'a> {
     }
 
     fn retransmitted(&self) -> Option<Evidence> {
-        let labels = &self.sent.labels;
-        let segments = labels.retransmission + labels.spurious;
+        let segments = self.sent.retransmitted();
         (segments > 0).then(|| Evidence::Retransmitted {
             segments,
-            spurious: labels.spurious,
+            spurious: self.sent.labels.spurious,
             lost_share: self.sent.lost_share().unwrap_or_default(),
             recoveries: self.sent.recoveries,
             timeouts: self.sent.timeouts,
@@ -598,7 +598,7 @@ impl<'a> Material<'a> {
 
     /// Evidence that no queue held this flow, by its RTTs.
     fn no_queue(&self) -> Option<Evidence> {
-        let shortest = self.base_rtt()?;
+        let shortest = self.base_rtt().filter(|_| !self.overview.rare().queued_at_first)?;
         Some(match self.overview.rare().longer_rtt {
             _ if self.overview.rare().jitter => Evidence::Jitter { shortest },
             Some(longer) => {

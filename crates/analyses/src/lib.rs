@@ -26,6 +26,7 @@ pub mod label;
 mod lateness;
 mod limits;
 pub mod loss_pattern;
+mod nearest;
 mod options;
 mod order;
 mod outstanding;

@@ -97,6 +97,8 @@ impl Overview {
 /// What few directions have: kept apart, since a recording may have a hundred thousand flows.
 #[derive(Clone, Debug, Default)]
 pub struct Rare {
+    /// Whether a queue stood from the first packet on, as another flow shows.
+    pub queued_at_first: bool,
     /// The rate a policer lets through, in bit/s, where one shows.
     pub policed: Option<f64>,
     /// The token bucket that explains the losses, where they follow bursts.
@@ -151,6 +153,7 @@ pub struct NotAccepted {
 
 impl Rare {
     const NONE: Self = Self {
+        queued_at_first: false,
         policed: None,
         bucket: None,
         steady: None,

@@ -23,9 +23,9 @@ pub struct FlowReport {
     pub id: FlowId,
     /// Its ends.
     pub key: FlowKey,
-    /// First and last event.
+    /// First event.
     pub first: Instant,
-    /// Last event.
+    /// Last event, or the RST that cut the connection short: what was under way then passes later.
     pub last: Instant,
     /// Why the source reported no more of it.
     pub ended: FlowEnd,
@@ -211,6 +211,11 @@ impl Closing {
         let unknown = self.stray.map(|_| Cause::ResetUnknown);
         unknown.or_else(|| self.reset.as_ref()?.cause)
     }
+
+    /// When a RST cut the connection short.
+    pub fn cut_at(&self) -> Option<Instant> {
+        self.reset.as_ref().filter(|reset| reset.cause.is_some()).map(|reset| reset.at)
+    }
 }
 
 /// A RST that ended a connection, and what it shows.
@@ -353,11 +358,17 @@ impl Measures {
         self.bytes.get().div_ceil(u64::from(self.mss_seen.max(1))).max(self.data_packets)
     }
 
+    /// Segments retransmitted, spuriously or not, counted in the same way.
+    pub fn retransmitted(&self) -> u64 {
+        self.labels.retransmission + self.labels.spurious + self.unusual().retransmitted_merged
+    }
+
     /// The share of these, without those captured twice, that was retransmitted and not spuriously, 0 to 1: every
     /// report's loss. `None` if nothing was lost.
     pub fn lost_share(&self) -> Option<f64> {
         let passed = self.data_segments().saturating_sub(self.labels.duplicate);
-        let (lost, all) = (self.labels.retransmission, passed.max(self.labels.retransmission));
+        let lost = self.retransmitted() - self.labels.spurious;
+        let (lost, all) = (lost, passed.max(lost));
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
     }
 }
@@ -386,6 +397,8 @@ pub struct Unusual {
     pub answered_in_vain: u32,
     /// DSACK blocks this end sent for data that was not retransmitted: the network delivered it twice.
     pub dsack_copies: u64,
+    /// Segments in retransmitted super-packets, beyond the first of each: an estimate.
+    pub retransmitted_merged: u64,
 }
 
 impl Unusual {
@@ -401,6 +414,7 @@ impl Unusual {
         unheard: None,
         answered_in_vain: 0,
         dsack_copies: 0,
+        retransmitted_merged: 0,
     };
 }
 

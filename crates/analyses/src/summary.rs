@@ -8,6 +8,7 @@ use crate::limits::classify;
 use crate::limits::context::Context;
 use crate::limits::thresholds;
 use crate::loss_pattern::LossPattern;
+use crate::nearest::Known;
 use crate::options::VantageOverride;
 use crate::overview::NotAccepted;
 use crate::report::{
@@ -27,6 +28,7 @@ pub fn report(
     flow: &mut FlowState,
     ended: FlowEnd,
     given: Option<VantageOverride>,
+    known: Known,
 ) -> FlowReport {
     // If an end's direction was not captured, the acknowledgments show how much it sent.
     let sent = |end: &EndState| {
@@ -35,12 +37,17 @@ pub fn report(
     let sender = if sent(&flow.ends[1]) > sent(&flow.ends[0]) { End::B } else { End::A };
     let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
     flow.settle_opening();
-    let directions = [direction(flow, End::A), direction(flow, End::B)];
+    let mut directions = End::BOTH.map(|from| direction(flow, from, known));
+    // Nothing holds a connection up that was reset. What passes later was under way.
+    let last = flow.closing.cut_at().unwrap_or(flow.last);
+    for direction in &mut directions {
+        end_at(&mut direction.spells, last);
+    }
     FlowReport {
         id,
         key: flow.key,
         first: flow.first,
-        last: flow.last,
+        last,
         ended,
         vantage,
         opening: flow.opening,
@@ -56,8 +63,8 @@ pub fn report(
     }
 }
 
-fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
-    let mut context = context(flow, from);
+fn direction(flow: &mut FlowState, from: End, known: Known) -> DirectionReport {
+    let mut context = context(flow, from, known);
     let last = flow.last;
     let gone = gone(flow);
     let untranslated = untranslated(&flow.ends[(!from).index()]);
@@ -278,11 +285,21 @@ fn end_with(spells: &mut Vec<Spell>, first: Instant, since: Instant, last: Insta
     }
 }
 
+/// Leaves out what is after `last`.
+fn end_at(spells: &mut Vec<Spell>, last: Instant) {
+    spells.retain_mut(|spell| {
+        spell.to = spell.to.min(last);
+        spell.from < spell.to
+    });
+}
+
 impl FlowReport {
     /// Counts a segment that comes after the report was made: the flow closed, and this is an echo of that. If the report was
     /// taken ([`Labels::take`](crate::Labels::take)), [`Self::settle`] is to follow the last of them.
     pub fn echo(&mut self, at: Instant, segment: &Segment) -> Option<Label> {
-        self.last = self.last.max(at.min(LATEST));
+        if self.closing.cut_at().is_none() {
+            self.last = self.last.max(at.min(LATEST));
+        }
         let direction = &mut self.directions[segment.from.index()];
         direction.measures.packets += 1;
         if segment.sequence_len() == 0 {
@@ -299,13 +316,15 @@ impl FlowReport {
     }
 }
 
-fn context(flow: &FlowState, from: End) -> Context {
+fn context(flow: &FlowState, from: End, known: Known) -> Context {
     let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
     let both = me.options.zip(peer.options);
     let (near, far) = (me.distance.sending(), peer.distance.answering());
     let shortest =
         if near.is_here() || far.is_here() { Distance::min } else { Distance::shortest_but_for_chance };
-    let distance = shortest(near).zip(shortest(far)).map(|(a, b)| a.saturating_add(b));
+    let own = [shortest(near), shortest(far)];
+    let corrected = [known.corrected(from, near, own[0]), known.corrected(!from, far, own[1])];
+    let [own, distance] = [own, corrected].map(|[a, b]| a.zip(b).map(|(a, b)| a.saturating_add(b)));
     Context {
         first: flow.first,
         last: flow.last,
@@ -319,6 +338,9 @@ fn context(flow: &FlowState, from: End) -> Context {
         mss: me.full_size(),
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
+        queued_at_first: own.zip(distance).is_some_and(|(own, distance)| {
+            own - distance > distance.max(i64::from(thresholds::STANDING_LEAST_US) * 1000)
+        }),
         at_sender: near.is_here(),
         at_receiver: far.is_here() && !near.is_here(),
         queue_shows: near.is_here() || !peer.rtt_by_timestamp.is_empty(),

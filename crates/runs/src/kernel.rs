@@ -130,7 +130,7 @@ fn total_by_capture(flow: &FlowReport) -> Total {
         connections: 1,
         bytes: measures.unique_bytes,
         span: Some((flow.first, flow.last)),
-        retransmits: measures.labels.retransmission + measures.labels.spurious,
+        retransmits: measures.retransmitted(),
         timeouts: measures.timeouts,
         smoothed_rtt: None,
         // Seen from elsewhere, it covers only the path to one end.

@@ -36,7 +36,7 @@ impl Line {
             first: flow.first,
             lasted: flow.lasted(),
             lost: flow.time_lost(),
-            retransmitted: measures.labels.retransmission + measures.labels.spurious,
+            retransmitted: measures.retransmitted(),
             main: main_finding(flow).map(|finding| (finding.cause, finding.share)),
         }
     }

@@ -120,7 +120,7 @@ impl FlowRow {
             bytes: measures.unique_bytes,
             goodput: measures.goodput,
             rtt: best_rtt(flow).min,
-            retransmitted: measures.labels.retransmission + measures.labels.spurious,
+            retransmitted: measures.retransmitted(),
             lost: flow.time_lost(),
             limited_by: main_finding(flow).map(|finding| (finding.cause, finding.share)),
         }

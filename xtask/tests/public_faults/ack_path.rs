@@ -1,10 +1,10 @@
 //! Queues on the way of the ACKs, which RTTs alone do not tell from queues of the data.
 
-use crate::both_taps::{CLOCKS, compared};
+use crate::both_taps::{CLOCKS, compared, files};
 use crate::transfer::{MS, Setup, Taps, transfer, without_timestamps};
-use crate::wire::report;
-use crate::{DELAYS, expect_mainly, expect_none, share_of};
-use slowpath_analyses::{Cause, Limit};
+use crate::wire::{report, reports};
+use crate::{DELAYS, expect_mainly, expect_none, main_finding, share_of};
+use slowpath_analyses::{Cause, Evidence, Limit};
 use slowpath_model::End;
 
 /// An uplink of which each ACK takes `each` nanoseconds, and which is busy with other data for `others` of every 100 ms.
@@ -94,5 +94,47 @@ fn waits_for_acks_behind_an_upload_are_no_pauses_of_a_program() {
         let share = share_of(&report, |cause| cause == Cause::AckPathQueue);
         assert!(share > 0.6, "{:#?}", report.main().findings);
         assert!(share_of(&report, |cause| cause == Cause::SenderIdle) < 0.1, "{:#?}", report.main().findings);
+    }
+}
+
+/// An upload that fills the uplink before the download begins: from the SYN on, no RTT of it is short. That the path is
+/// shows in another flow of the same host.
+#[test]
+fn queue_that_was_there_first_shows_in_another_flow() {
+    let short = transfer(Setup { amount: 20_000, one_way: 20 * MS, ..Setup::default() });
+    let mut last = 0;
+    let mut queued = transfer(Setup {
+        amount: 2_000_000,
+        one_way: 20 * MS,
+        arrives: Box::new(move |segment, at| {
+            let waits = 300 * MS + (at % (4_000 * MS) - 2_000 * MS).abs() / 8;
+            last = if segment.from == End::A { last } else { last.max(at + waits) };
+            if segment.from == End::A { at } else { last }
+        }),
+        ..Setup::default()
+    });
+    // The SYN-ACK waited, too.
+    for (nth, (at, segment)) in queued.b.iter_mut().take(3).enumerate() {
+        let stamps = segment.timestamps.as_mut().expect("with timestamps");
+        if nth < 2 {
+            *at = at.plus_nanos(-300 * MS);
+            stamps.val -= 300;
+        }
+        stamps.ecr = stamps.ecr.saturating_sub(300);
+    }
+    // From a minute later on, the route may be another.
+    for (begins, queue) in [(2_000 * MS, 300..600), (62_000 * MS, 50..200)] {
+        let [_, file] = files(&[(&short, 0), (&queued, begins)], CLOCKS[0]);
+        let flows = reports(file);
+        assert_eq!(share_of(&flows[0], |cause| cause == Cause::AckPathQueue), 0.0);
+        let finding = main_finding(&flows[1]);
+        let found = finding.evidence.iter().find_map(|evidence| match evidence {
+            Evidence::DataPunctual { queue, .. } => Some(queue.as_millis()),
+            _ => None,
+        });
+        assert!(
+            finding.cause == Cause::AckPathQueue && found.is_some_and(|found| queue.contains(&found)),
+            "{finding:#?}"
+        );
     }
 }

@@ -217,10 +217,25 @@ fn rst_of_an_end_that_sends_on_is_reset_on_path() {
     assert_eq!(finding.confidence, Confidence::High);
 }
 
+/// Nothing holds up what has ended: what was under way passes later and has no time.
+#[test]
+fn time_ends_with_the_reset() {
+    for passed in [captures::reset_in_an_upload(true), captures::reset_closed(), captures::reset_aborted()] {
+        let report = report(&passed);
+        let reset = report.closing.reset.as_ref().expect("a RST").at;
+        assert_eq!(report.last, reset);
+        for direction in &report.directions {
+            assert!(direction.spells.iter().all(|spell| spell.to <= reset), "{:#?}", direction.spells);
+        }
+    }
+}
+
 #[test]
 fn ignored_rst_is_not_a_reset() {
-    let report = report(&captures::reset_in_an_upload(false));
+    let passed = captures::reset_in_an_upload(false);
+    let report = report(&passed);
     expect_no_reset(&report);
+    assert_eq!(Some(report.last), passed.last().map(|(at, _)| *at), "the connection goes on");
     let labels = &report.main().measures.labels;
     assert_eq!((labels.new, labels.spurious + labels.retransmission), (2000, 0), "{labels:?}");
     assert_eq!(report.closing.rst, [false; 2]);

@@ -347,3 +347,26 @@ fn copies_that_the_receiver_reports_were_made_by_the_network() {
         assert_eq!((answered.dsack_blocks, answered.unusual().dsack_copies), (22, 20));
     }
 }
+
+/// Where the sender's card cuts super-packets, one that is retransmitted is as many segments as it holds.
+#[test]
+fn retransmitted_super_packet_counts_as_its_segments() {
+    let mut lines = handshake();
+    for n in 0..20 {
+        let (at, start) = (0.05 + 0.001 * f64::from(n), 1 + 4_380 * n);
+        lines += &format!(
+            "{at:.6} > . {start}:{}(4380) ack 1 win 502 // id {} ttl 64\n",
+            start + 4_380,
+            200 + 3 * n
+        );
+    }
+    // The first was lost, and the last segment of the second.
+    lines += "0.092000 < . 1:1(0) ack 1 win 509 <sack 4381:7301 8761:87601,nop,nop>
+              0.100000 > . 1:4381(4380) ack 1 win 502 // id 300 ttl 64
+              0.100100 > . 7301:8761(1460) ack 1 win 502 // id 303 ttl 64
+              0.141000 < . 1:1(0) ack 87601 win 509\n";
+    let measures = report(&script(&lines)).main().measures.clone();
+    assert_eq!((measures.labels.retransmission, measures.retransmitted()), (2, 4), "{measures:?}");
+    assert_eq!(measures.data_segments(), 64);
+    assert!(measures.lost_share().is_some_and(|share| (share - 4.0 / 64.0).abs() < 1e-9));
+}

@@ -651,3 +651,28 @@ fn idle_sender_whose_last_data_got_no_answer_points_at_the_other_end() {
     assert!(advice(&[60_000]).contains("the other end did not answer"));
     assert!(!advice(&[60_000, 6_000_000]).contains("the other end did not answer"));
 }
+
+/// The client asks again after a pause, in vain: the server answered at once each time before, and has nothing to answer
+/// afterwards.
+#[test]
+fn pause_before_a_request_in_vain_is_not_the_servers() {
+    let mut lines = Lines::default();
+    for n in 0..6 {
+        let (at, start) = (50_000 + 60_000 * n, 1 + 1_000 * n);
+        let asked = 1 + 100 * n;
+        lines.add(at, format!("> P. {asked}:{}(100) ack {start} win 502", asked + 100));
+        lines.add(at + 40_050, format!("< P. {start}:{}(1000) ack {} win 509", start + 1_000, asked + 100));
+        lines.add(at + 40_070, format!("> . {0}:{0}(0) ack {1} win 502", asked + 100, start + 1_000));
+    }
+    for wait in [0, 300, 900, 2_100, 4_500, 9_300] {
+        lines.add(4_000_000 + wait * 1_000, "> P. 601:701(100) ack 6001 win 502");
+    }
+    let report = report(&lines.passed(&handshake()));
+    let server = &report.directions[End::B.index()];
+    let turns = server.findings.iter().find(|finding| finding.cause == Cause::ThinkTime).expect("turns");
+    let took = turns.evidence.iter().find_map(|evidence| match evidence {
+        Evidence::TurnsTook { sender, .. } => Some(*sender),
+        _ => None,
+    });
+    assert!(took.is_some_and(|sender| sender.as_millis() < 400), "{turns:#?}");
+}

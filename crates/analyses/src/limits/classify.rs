@@ -113,10 +113,14 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     credit::take_over(stretches, &overview, context, &mut parts);
     written::take_over(stretches, &overview, context, &mut parts);
     send_buffer::take_over_from_afar(stretches, &overview, context, finished, &mut parts);
+    if context.queued_at_first {
+        parts::of_queue_at_first(&overview, stretches, &mut parts);
+        overview.rare_mut().queued_at_first = true;
+    }
     parts::of_one_queue(&overview, stretches, &mut parts);
     let of = parts.iter().map(|part| (&stretches[part.stretch], part));
     overview.tallies = Tally::of(of, |stretch| queue::stood_throughout(&overview, stretch));
-    overview.waits.answering = answering(stretches, &parts);
+    overview.waits.answering = answering(stretches, &parts, finished.sent);
     let with_ack_queue = parts.iter().filter(|part| part.cause == Cause::AckPathQueue);
     if let Some(found) = queue::of_acks(&overview, with_ack_queue.map(|part| &stretches[part.stretch])) {
         overview.rare_mut().ack_queue = Some(found);
@@ -128,9 +132,12 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     (spells.done, overview)
 }
 
-/// How long the sender took, in nanoseconds, until it answered, in the parts that are turns.
-fn answering(stretches: &[Stretch], parts: &[Part]) -> i64 {
-    let turns = parts.chunk_by(|a, b| a.stretch == b.stretch).map(|parts| {
+/// How long the sender took, in nanoseconds, until it answered, in the parts that are turns. After it sent data for the
+/// last time, it answered nothing.
+fn answering(stretches: &[Stretch], parts: &[Part], sent: Instant) -> i64 {
+    let answered =
+        parts.chunk_by(|a, b| a.stretch == b.stretch).filter(|parts| stretches[parts[0].stretch].from < sent);
+    let turns = answered.map(|parts| {
         let turns = parts.iter().filter(|part| part.cause == Cause::ThinkTime).map(Part::lasted);
         turns.sum::<i64>().min(i64::from(stretches[parts[0].stretch].answering) * 1000)
     });
@@ -286,11 +293,7 @@ impl Classifier<'_> {
 
     /// The cause of a stretch in which a queue stood throughout.
     fn queued(&self, stretch: &Stretch) -> Cause {
-        if queue::is_of_acks(self.overview, stretch) {
-            return Cause::AckPathQueue;
-        }
-        let base = self.overview.base_rtt.unwrap_or(0);
-        queue::cause(stretch.rtt_min - base, base).unwrap_or(Cause::BottleneckFull)
+        queue::of_stretch(self.overview, stretch).unwrap_or(Cause::BottleneckFull)
     }
 
     /// The sender's queue was empty after its last segment.

@@ -33,6 +33,8 @@ pub struct Context {
     pub answered: bool,
     /// The shortest RTT of the path, in microseconds.
     pub base_rtt: Option<u32>,
+    /// Whether another flow shows that RTTs were never nearly as short as the path: a queue stood from the first packet on.
+    pub queued_at_first: bool,
     /// Whether the tap is next to the sender.
     pub at_sender: bool,
     /// Whether it is next to the receiver, and not to the sender too.

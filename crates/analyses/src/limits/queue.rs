@@ -15,6 +15,13 @@ pub fn cause(queue: u32, base: u32) -> Option<Cause> {
     is_one.then(|| name(queue, base))
 }
 
+/// The cause of `stretch`, if a queue was in it.
+pub fn of_stretch(overview: &Overview, stretch: &Stretch) -> Option<Cause> {
+    let base = overview.base_rtt.unwrap_or(0);
+    let found = cause(excess(overview, stretch), base)?;
+    Some(if is_of_acks(overview, stretch) { Cause::AckPathQueue } else { found })
+}
+
 /// Its name: whether it is longer than the path itself.
 pub fn name(queue: u32, base: u32) -> Cause {
     let stands = f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
@@ -56,6 +63,19 @@ pub fn is_of_acks(overview: &Overview, stretch: &Stretch) -> bool {
     // segments which come often leave only that way.
     let by_data = |data: DataLate| is_no_data(data.late, queue) && data.pause < queue / 2;
     stretch.acks_late.is_some_and(|late| is_all_acks(late, queue)) || stretch.data_late.is_some_and(by_data)
+}
+
+/// Whether data hardly waited in most of the time in which its timestamps show how late it was. Bursts an RTT apart, as in slow
+/// start, are no pauses here.
+pub fn is_mostly_of_acks(overview: &Overview, stretches: &[Stretch]) -> bool {
+    let (mut of_acks, mut all) = (0, 0);
+    for stretch in stretches {
+        if let Some(data) = stretch.data_late.filter(|_| stretch.rtt_min != u32::MAX) {
+            all += stretch.lasted();
+            of_acks += if is_no_data(data.late, excess(overview, stretch)) { stretch.lasted() } else { 0 };
+        }
+    }
+    of_acks * 2 > all
 }
 
 /// What the stretches with a queue on the way of the ACKs show of it.

@@ -57,6 +57,8 @@ pub struct Measures {
     dsack_blocks: u64,
     /// Of these, the ones for data that was not retransmitted: the network delivered it twice.
     dsack_copies: u64,
+    /// How many more segments the retransmissions were on the wire, since super-packets are captured as one: an estimate.
+    retransmitted_merged: u64,
     /// SACK blocks this end sent of data that the other end never sent: something on the path changed sequence numbers.
     sack_outside: u64,
     /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the place of recording.
@@ -210,6 +212,7 @@ impl Measures {
             sack_blocks: measures.sack_blocks,
             dsack_blocks: measures.dsack_blocks,
             dsack_copies: measures.unusual().dsack_copies,
+            retransmitted_merged: measures.unusual().retransmitted_merged,
             sack_outside: measures.unusual().sack_outside,
             sent_unseen_bytes: measures.unusual().sent_unseen.get(),
             ecn_capable: measures.ecn_capable,

@@ -137,7 +137,10 @@ fn reset(flow: &FlowReport, cause: Cause) -> String {
 fn not_opened(flow: &FlowReport, cause: Cause) -> String {
     let tries = match flow.opening.unanswered {
         0 | 1 => String::new(),
-        n => format!(", which was sent {} in {}", times(n.into()), duration(flow.lasted())),
+        n => {
+            let one = if cause == Cause::NotAnswered { "; it" } else { ", which" };
+            format!("{one} was sent {} in {}", times(n.into()), duration(flow.lasted()))
+        }
     };
     format!("Not opened: {}{tries}.", cause.title())
 }
@@ -375,7 +378,7 @@ pub fn repetition(flow: &FlowReport) -> Option<String> {
     let labels = &measures.labels;
     let [captured, delivered] = twice(flow);
     let parts: Vec<_> = [
-        (labels.retransmission + labels.spurious, "retransmitted"),
+        (measures.retransmitted(), "retransmitted"),
         (labels.spurious, "of them spurious"),
         (labels.out_of_order, "out of order"),
         (captured, "captured twice"),
@@ -396,8 +399,9 @@ pub fn repetition(flow: &FlowReport) -> Option<String> {
     .filter(|(number, _)| *number > 0)
     .map(|(_, text)| text)
     .collect();
-    (!parts.is_empty())
-        .then(|| format!("{}: {}", counted(measures.data_packets, "data segment"), parts.join(", ")))
+    let is_merged = measures.unusual().retransmitted_merged > 0;
+    let all = if is_merged { measures.data_segments() } else { measures.data_packets };
+    (!parts.is_empty()).then(|| format!("{}: {}", counted(all, "data segment"), parts.join(", ")))
 }
 
 #[cfg(test)]

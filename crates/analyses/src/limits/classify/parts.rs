@@ -136,6 +136,20 @@ impl Classifier<'_> {
     }
 }
 
+/// A queue that stood before the flow began, as another flow shows: each RTT took as long as that, however the window grew.
+pub(super) fn of_queue_at_first(overview: &Overview, stretches: &[Stretch], parts: &mut [Part]) {
+    let waits = |cause| matches!(cause, Cause::SlowStart | Cause::EarlyExit | Cause::Undetermined);
+    let of_acks = queue::is_mostly_of_acks(overview, stretches);
+    for part in parts.iter_mut().filter(|part| waits(part.cause)) {
+        let stretch = &stretches[part.stretch];
+        if stretch.rtt_min != u32::MAX
+            && let Some(found) = queue::of_stretch(overview, stretch)
+        {
+            part.cause = if of_acks { Cause::AckPathQueue } else { found };
+        }
+    }
+}
+
 /// A queue that rises and falls has one name: by whether it was longer than the path itself on average.
 pub(super) fn of_one_queue(overview: &Overview, stretches: &[Stretch], parts: &mut [Part]) {
     let Some(base) = overview.base_rtt else { return };

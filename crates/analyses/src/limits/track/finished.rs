@@ -24,6 +24,8 @@ pub struct Finished<'a> {
     pub flight_max: Bytes,
     /// Bytes in flight times nanoseconds.
     pub flight_area: f64,
+    /// When data was last sent.
+    pub sent: Instant,
     /// Until when data was in flight, in nanoseconds; `None` where none was for any time.
     pub in_flight_until: Option<Instant>,
     /// What the receiver took back of its window.
@@ -87,6 +89,7 @@ impl Track {
             episodes: &self.episodes,
             flight_max: Bytes::new(self.flight_max.unsigned_abs()),
             flight_area: self.flight_area,
+            sent: self.sent,
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
             unread: (self.beyond.unread, self.beyond.unread_until),
