@@ -136,6 +136,16 @@ impl Watched {
             Self::Taken => &CapturedLate::NONE,
         }
     }
+
+    /// Whether segments of `end` lie behind later ones in the recording.
+    fn written_late(&self, end: End) -> bool {
+        let unusual = match self {
+            Self::Live(flow) => flow.ends[end.index()].unusual.as_deref(),
+            Self::Over(report) => Some(report.directions[end.index()].measures.unusual()),
+            Self::Taken => None,
+        };
+        unusual.is_some_and(|unusual| unusual.written_late > unusual.stamped_early)
+    }
 }
 
 /// A segment that arrived at a socket from an address without a connection, and was answered with a RST.
@@ -213,9 +223,12 @@ impl<L: Labels> Analysis<L> {
         self.captured_late().filter_map(|(id, end, late)| Some((id, end, late.constant()?))).collect()
     }
 
-    /// Whether data is recorded after its own acknowledgment, so that the order has to be corrected.
+    /// Whether data is recorded after its own acknowledgment, or after data that came later and is stamped so: the order has to
+    /// be corrected.
     pub fn is_out_of_order(&self) -> bool {
+        let written_late = |watched: &Watched| End::BOTH.iter().any(|end| watched.written_late(*end));
         self.captured_late().any(|(_, _, late)| late.segments > 0)
+            || self.flows.iter().flatten().any(written_late)
     }
 
     /// The first segment at each socket from an address without a connection.
@@ -324,7 +337,8 @@ impl<L: Labels> Analysis<L> {
     fn give(&mut self, id: FlowId) {
         let Some(slot) = self.slot(id) else { return };
         let Some(over @ Watched::Over(report)) = slot.as_ref() else { return };
-        let is_late = End::BOTH.iter().any(|end| over.captured_late(*end).segments > 0);
+        let is_late =
+            End::BOTH.iter().any(|end| over.captured_late(*end).segments > 0 || over.written_late(*end));
         if report.closing.rst != [false; 2] || is_late {
             return;
         }

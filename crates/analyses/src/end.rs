@@ -1,5 +1,6 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
+mod counted;
 mod distance;
 mod held_back;
 mod in_vain;
@@ -236,6 +237,7 @@ impl EndState {
             alike: self.copies.alike(),
             twice: self.is_captured_twice(),
         };
+        self.note_beginning(at, segment, begin);
         let placed = self.outstanding.data(at, segment, unseen, &self.order, times);
         if placed.label == Label::Retransmission
             && placed.unique == 0
@@ -286,10 +288,8 @@ impl EndState {
         self.unique_bytes += u64::from(placed.unique.min(segment.len));
         self.holes += u64::from(placed.left_hole);
         *self.labels.of(placed.label) += 1;
-        if segment.len > self.full_size() && matches!(placed.label, Label::Retransmission | Label::Spurious) {
-            let repeated = segment.len.saturating_sub(placed.unique).div_ceil(self.full_size().max(1));
-            let more = u64::from(repeated.saturating_sub(1));
-            self.unusual.get_or_insert_default().retransmitted_merged += more;
+        if placed.label != Label::New {
+            self.note_repeated(segment, placed);
         }
         if placed.shows_spurious {
             self.note_spurious();

@@ -95,9 +95,13 @@ impl FlowState {
             self.start(at);
         }
         // A clock that steps back must not make time negative, and one that jumps must not overflow it.
+        let is_back = at < self.last;
         let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
         let (end, peer) = end_and_peer(&mut self.ends, me);
+        if is_back && segment.len > 0 {
+            end.note_step_back(segment);
+        }
         let has_passed = || {
             let acknowledged = segment.ack.is_none_or(|ack| ack <= peer.outstanding.una());
             acknowledged && segment.end() <= end.outstanding.nxt()

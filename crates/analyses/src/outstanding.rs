@@ -95,6 +95,15 @@ impl Outstanding {
         self.nxt
     }
 
+    /// Data from `start` on passes first: whether earlier data was acknowledged, which the capture began too late for.
+    pub fn began_before(&mut self, start: StreamOffset) -> bool {
+        let is_first = self.started && self.records.is_empty() && self.holes.is_empty() && start > self.nxt;
+        if is_first {
+            self.nxt = start;
+        }
+        is_first
+    }
+
     /// Sets whether the segment that passes next reaches beyond the unscaled window.
     #[inline]
     pub const fn reaches_beyond(&mut self, beyond: Beyond) {

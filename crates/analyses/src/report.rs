@@ -399,6 +399,10 @@ pub struct Unusual {
     pub dsack_copies: u64,
     /// Segments in retransmitted super-packets, beyond the first of each: an estimate.
     pub retransmitted_merged: u64,
+    /// Segments that the recording has behind later ones, by their timestamps and by their sequence numbers.
+    pub written_late: u64,
+    /// Segments whose timestamps are before those of earlier ones.
+    pub stamped_early: u64,
 }
 
 impl Unusual {
@@ -415,6 +419,8 @@ impl Unusual {
         answered_in_vain: 0,
         dsack_copies: 0,
         retransmitted_merged: 0,
+        written_late: 0,
+        stamped_early: 0,
     };
 }
 

@@ -30,10 +30,8 @@ pub fn report(
     given: Option<VantageOverride>,
     known: Known,
 ) -> FlowReport {
-    // If an end's direction was not captured, the acknowledgments show how much it sent.
-    let sent = |end: &EndState| {
-        end.unique_bytes + u64::from(end.sent_unseen) + if end.packets == 0 { end.unseen_bytes } else { 0 }
-    };
+    // What was not captured shows in the acknowledgments.
+    let sent = |end: &EndState| end.unique_bytes + u64::from(end.sent_unseen) + end.unseen_bytes;
     let sender = if sent(&flow.ends[1]) > sent(&flow.ends[0]) { End::B } else { End::A };
     let vantage = vantage::infer(flow, given.map(|given| given.resolve(sender)));
     flow.settle_opening();
@@ -359,8 +357,8 @@ fn measures(end: &EndState) -> Measures {
         pure_acks: end.pure_acks,
         bytes: Bytes::new(end.bytes),
         unique_bytes: Bytes::new(end.unique_bytes),
-        goodput: rate(end.unique_bytes),
-        throughput: rate(end.bytes),
+        goodput: rate(end.unique_bytes + end.unseen_bytes),
+        throughput: rate(end.bytes + end.unseen_bytes),
         first_data: end.first_data,
         last_data: end.last_data,
         options: end.options,

@@ -1,10 +1,10 @@
 //! The sender's application gave TCP nothing to send. No setting of TCP makes a program write more.
 
 use crate::arithmetic;
-
 use crate::facts::{Facts, allows, time, times};
 use crate::fix::{keep_over_pauses, route, socket};
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::Evidence;
 use std::time::Duration;
 
 pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
@@ -83,7 +83,12 @@ fn one_long_wait(facts: &Facts<'_>) -> Option<Advice> {
     let from = facts.finding.from;
     let direction = &facts.report.directions[from.index()];
     let own = direction.spells.iter().filter(|spell| spell.cause == facts.finding.cause);
-    let longest = own.map(|spell| spell.lasted()).max()?;
+    // A spell may have many waits.
+    let silence = facts.finding.evidence.iter().find_map(|evidence| match evidence {
+        Evidence::Silence { longest } => Some(*longest),
+        _ => None,
+    });
+    let longest = own.map(|spell| spell.lasted()).max()?.min(silence.unwrap_or(Duration::MAX));
     let answering = Duration::from_nanos(direction.overview.waits.answering.unsigned_abs());
     let (who, host, other) = if answering * 2 > facts.finding.lasted {
         (facts.sender(), Host::Sender, facts.receiver())

@@ -4,6 +4,7 @@
 //! No kernel made these captures, so every number in them is known. The lab's captures are the other half.
 
 mod ack_path;
+mod as_recorded;
 mod both_taps;
 mod captures;
 mod clock_steps;

@@ -676,3 +676,21 @@ fn pause_before_a_request_in_vain_is_not_the_servers() {
     });
     assert!(took.is_some_and(|sender| sender.as_millis() < 400), "{turns:#?}");
 }
+
+/// Many short turns in one spell are not one long wait, though each request is acknowledged before it is answered.
+#[test]
+fn many_short_waits_are_not_one_long_wait() {
+    let mut lines = Lines::default();
+    for n in 0..90 {
+        let (at, asked, start) = (50_000 + 57_000 * n, 1 + 30 * n, 1 + 200 * n);
+        lines.add(at, format!("> P. {asked}:{}(30) ack {start} win 502", asked + 30));
+        lines.add(at + 1_100, format!("< . {start}:{start}(0) ack {} win 509", asked + 30));
+        lines.add(at + 44_000, format!("< P. {start}:{}(200) ack {} win 509", start + 200, asked + 30));
+    }
+    let near = handshake().replace("0.0401", "0.0011");
+    let report = report(&lines.passed(&near));
+    let turns = main_finding(&report).clone();
+    assert_eq!(turns.cause, Cause::ThinkTime);
+    let advice = slowpath_remedies::advise(&turns, &report);
+    assert!(!advice[0].text.contains("one wait of"), "{}", advice[0].text);
+}

@@ -3,7 +3,7 @@
 use crate::captures::losing;
 use crate::transfer::{MS, Setup, transfer};
 use crate::wire::{Passed, report, script};
-use crate::{expect, expect_mainly, expect_none, share_of};
+use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Evidence};
 use slowpath_model::End;
 
@@ -106,6 +106,34 @@ fn a_window_that_is_full_all_the_time_limits_at_any_scale() {
     for passed in [transfer(setup()).a, transfer(setup()).b] {
         expect_mainly(&without_handshake(passed), Cause::ReceiveBufferTooSmall);
     }
+}
+
+/// In a capture that begins amid a transfer, flights end where the window does with the least scale that fits, within a
+/// segment: each ACK of two makes room for two.
+#[test]
+fn window_of_the_least_scale_filled_to_the_byte_limits() {
+    let of = |flight: i64| {
+        let lines = (0..2_000).map(|n| {
+            let (at, ack) = (n * 900, 1 + 2_896 * n);
+            let (first, middle, end) = (ack + flight - 2_896, ack + flight - 1_448, ack + flight);
+            format!(
+                "{}.{:06} < . 1:1(0) ack {ack} win 40760
+                 {}.{:06} > . {first}:{middle}(1448) ack 1 win 502
+                 {}.{:06} > . {middle}:{end}(1448) ack 1 win 502\n",
+                at / 1_000_000,
+                at % 1_000_000,
+                (at + 20) / 1_000_000,
+                (at + 20) % 1_000_000,
+                (at + 25) / 1_000_000,
+                (at + 25) % 1_000_000,
+            )
+        });
+        report(&script(&lines.collect::<String>()))
+    };
+    let filled = of(163_040);
+    assert_eq!(main_finding(&filled).cause, Cause::ReceiveBufferTooSmall, "{:#?}", filled.main().findings);
+    assert_eq!(filled.main().measures.unseen_gaps, 0);
+    expect_none(&of(120_000), Cause::ReceiveBufferTooSmall);
 }
 
 /// A firewall that takes the window field as it is lets the first flight pass, by the window of the SYN-ACK, and then not

@@ -28,6 +28,7 @@ const ISNS: [u32; 2] = [1_000_000_007, 3_000_000_019];
 const KEPT: usize = 600;
 
 /// A frame of a capture.
+#[derive(Clone)]
 pub struct Frame {
     pub at: Instant,
     pub bytes: Vec<u8>,

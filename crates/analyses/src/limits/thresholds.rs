@@ -568,3 +568,7 @@ pub const EXPLAINS_WITHIN: f64 = 4.0;
 /// In a longer silence at the end, a sender that was cut off would have retransmitted, in vain: the first timeout without an RTT
 /// sample (RFC 6298, section 2.1).
 pub const CUT_OFF_SILENCE: Duration = Duration::from_secs(1);
+
+/// Until how long after a capture began amid a transfer, in nanoseconds, data that was acknowledged may have been sent before: an RTT,
+/// of a long path.
+pub const BEGAN_AMID_NS: i64 = 1_000_000_000;

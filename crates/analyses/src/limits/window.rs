@@ -8,18 +8,29 @@ use crate::report::ScaleKnown;
 use slowpath_model::Instant;
 
 /// Whether the data in flight filled the receiver's window, if its scale is unknown: to the segment as it is on the wire, or to the
-/// byte with one of the scales that there are.
+/// byte with one of the scales that there are. No full segment ends there by chance.
 pub fn fills_unscaled(context: &Context, stretch: &Stretch) -> bool {
     let (flight, many) = (stretch.flight_max, thresholds::CHANCE_SEGMENTS * context.mss);
+    if matches!(context.scale, ScaleKnown::AtLeast(1..)) {
+        // In less than an RTT, it may be chance.
+        let is_known = context.base_rtt.is_some() && flight >= many;
+        return is_known && fills_in_part_of_a_segment(stretch.window_max, flight, context.mss);
+    }
     context.unscaled_window.is_some_and(|window| {
         let as_it_is = window >= many && (window.saturating_sub(context.mss) + 1..=window).contains(&flight);
-        as_it_is || flight >= many && fills_to_the_byte(window, flight)
+        let fields = [window, stretch.window_max];
+        as_it_is || flight >= many && fields.iter().any(|field| fills_to_the_byte(*field, flight))
     })
 }
 
 /// Whether `flight` is `window`, as it is on the wire, with a scale.
 fn fills_to_the_byte(window: u32, flight: u32) -> bool {
     u16::try_from(window).ok().and_then(|field| shift_to(flight.into(), field)).is_some_and(|shift| shift > 0)
+}
+
+/// Whether `flight` is `window`, scaled by the least scale that fits, and ends within a segment.
+fn fills_in_part_of_a_segment(window: u32, flight: u32, mss: u32) -> bool {
+    flight == window && !flight.is_multiple_of(mss.max(1))
 }
 
 /// The largest window of some stretches, in bytes.
@@ -120,6 +131,13 @@ mod tests {
         assert!(!is_larger(ScaleKnown::Agreed(6), &stretch, None), "agreed");
         stretch.delivered = 215_000;
         assert!(!is_larger(least, &stretch, None), "a window");
+    }
+
+    #[test]
+    fn flight_of_the_least_scale_fills_the_window_within_a_segment() {
+        assert!(fills_in_part_of_a_segment(163_040, 163_040, 1_448));
+        assert!(!fills_in_part_of_a_segment(163_040, 162_176, 1_448), "less");
+        assert!(!fills_in_part_of_a_segment(144_800, 144_800, 1_448), "whole segments, by chance");
     }
 
     #[test]

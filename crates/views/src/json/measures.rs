@@ -59,6 +59,10 @@ pub struct Measures {
     dsack_copies: u64,
     /// How many more segments the retransmissions were on the wire, since super-packets are captured as one: an estimate.
     retransmitted_merged: u64,
+    /// Data segments stamped before what was recorded before them, where they belong by their sequence numbers.
+    written_late: u64,
+    /// Those that do not belong there.
+    stamped_early: u64,
     /// SACK blocks this end sent of data that the other end never sent: something on the path changed sequence numbers.
     sack_outside: u64,
     /// Payload that this end had sent, by the sequence number of its last ACK, and that never passed the place of recording.
@@ -213,6 +217,8 @@ impl Measures {
             dsack_blocks: measures.dsack_blocks,
             dsack_copies: measures.unusual().dsack_copies,
             retransmitted_merged: measures.unusual().retransmitted_merged,
+            written_late: measures.unusual().written_late,
+            stamped_early: measures.unusual().stamped_early,
             sack_outside: measures.unusual().sack_outside,
             sent_unseen_bytes: measures.unusual().sent_unseen.get(),
             ecn_capable: measures.ecn_capable,

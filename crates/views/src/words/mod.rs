@@ -55,6 +55,8 @@ pub fn moved(flow: &FlowReport) -> String {
     if bytes == Bytes::ZERO {
         return format!("carried no data{time}");
     }
+    // What was acknowledged had arrived.
+    let bytes = bytes + unseen;
     match Rate::of(bytes, lasted) {
         Some(rate) if rate.get() > 0 => format!("moved {bytes}{time} ({rate}){within}"),
         _ => format!("moved {bytes}{time}{within}"),
