@@ -12,8 +12,8 @@ use slowpath_model::statistics::median;
 use slowpath_model::{Bytes, Instant, Rate};
 use std::time::Duration;
 
-/// Transmissions kept, from the first hole or retransmission on: 32 KiB.
-const MOST: usize = 1 << 11;
+/// Transmissions kept, from the first hole or retransmission on: 64 KiB.
+const MOST: usize = 1 << 12;
 
 /// The unit of an RTT that is kept, in microseconds: up to 2 s.
 const RTT_UNIT: i64 = 32;
@@ -22,6 +22,9 @@ const RTT_UNIT: i64 = 32;
 const RATES: i32 = 22;
 const LEAST_RATE: f64 = 1.1;
 const STEP: f64 = 1.21;
+
+/// Rates tried between the best of these and each of the two next to it.
+const FINER: i32 = 9;
 
 /// Depths tried.
 const DEPTHS: usize = 256;
@@ -184,9 +187,14 @@ impl Transmissions {
             return None;
         }
         let mean = self.sent.iter().map(|sent| f64::from(sent.len)).sum::<f64>() / time;
-        let rates = (0..RATES).map(|nth| mean * LEAST_RATE * STEP.powi(nth));
+        let fit = |rate: f64| self.fit(&events, rate, mss, self.known(tap, rate, base));
         let mut fits: Vec<Fit> =
-            rates.filter_map(|rate| self.fit(&events, rate, mss, self.known(tap, rate, base))).collect();
+            (0..RATES).filter_map(|nth| fit(mean * LEAST_RATE * STEP.powi(nth))).collect();
+        // Over a long time between two losses, a bucket of a slightly different rate holds something else.
+        let best = fits.iter().max_by(|a, b| a.evidence.total_cmp(&b.evidence))?.rate;
+        let finer = (-FINER..=FINER).filter(|nth| *nth != 0);
+        fits.extend(finer.filter_map(|nth| fit(best * STEP.powf(f64::from(nth) / f64::from(FINER + 1)))));
+        fits.sort_by(|a, b| a.rate.total_cmp(&b.rate));
         let most = fits.iter().map(|fit| fit.evidence).fold(0.0, f64::max);
         fits.retain(|fit| fit.evidence >= most - thresholds::BUCKET_AS_GOOD);
         let (slowest, fastest) = (fits.first()?, fits.last()?);
@@ -485,27 +493,56 @@ mod tests {
         assert!(!found.is_policer && (13_000..=15_000).contains(&found.depth), "{found:?}");
     }
 
-    /// The bursts as they pass behind the path, over a link on which a segment takes 100 µs.
-    fn flights_behind(path: &mut dyn Path) -> Option<TokenBucket> {
+    /// What is sent at these times as it passes behind the path.
+    fn behind(path: &mut dyn Path, sent: impl Iterator<Item = f64>) -> Option<TokenBucket> {
         let mut kept = Transmissions::default();
         let mut holes = Vec::new();
         let mut missing = false;
-        for (begin, segments) in bursts() {
-            for nth in 0..segments {
-                let at = begin + nth as f64 * 100.0;
-                let Some(delay) = path.take(at) else {
-                    missing = true;
-                    continue;
-                };
-                let passes = Instant::START.plus_nanos(((RTT / 2.0 + at + delay) * 1e3) as i64);
-                if std::mem::take(&mut missing) {
-                    holes.push(kept.missed(passes, MSS.into()));
-                }
-                kept.sent(passes, MSS.into(), (at / 1e3) as u32);
+        for at in sent {
+            let Some(delay) = path.take(at) else {
+                missing = true;
+                continue;
+            };
+            let passes = Instant::START.plus_nanos(((RTT / 2.0 + at + delay) * 1e3) as i64);
+            if std::mem::take(&mut missing) {
+                holes.push(kept.missed(passes, MSS.into()));
             }
+            kept.sent(passes, MSS.into(), (at / 1e3) as u32);
         }
         holes.into_iter().for_each(|hole| kept.lost(hole, 0));
         kept.token_bucket(MSS, Tap::Behind { rtt: RTT as u32 })
+    }
+
+    /// The bursts, over a link on which a segment takes 100 µs.
+    fn flights_behind(path: &mut dyn Path) -> Option<TokenBucket> {
+        behind(
+            path,
+            bursts().flat_map(|(begin, segments)| (0..segments).map(move |nth| begin + nth as f64 * 100.0)),
+        )
+    }
+
+    /// A window that grows until something is lost, at ten segments in each of the bursts of an RTT, and is then a third less: the
+    /// losses are two seconds apart.
+    fn sawtooth(mbit: f64) -> impl Iterator<Item = f64> {
+        let rate = move |at: f64| mbit / 8.0 * (0.8 + 0.4 * (at / 2e6).fract());
+        let bursts = (0..).scan(0.0, move |at, nth| {
+            let begin = *at + f64::from(nth % 7) * 300.0;
+            *at += 10.0 * f64::from(MSS) / rate(*at);
+            Some(begin)
+        });
+        bursts.take(400).flat_map(|begin| (0..10).map(move |nth| begin + f64::from(nth) * 100.0))
+    }
+
+    /// In two seconds, a bucket of 15 kB tells rates 3 % apart.
+    #[test]
+    fn losses_far_apart_show_the_rate_to_a_few_percent() {
+        for mbit in [1.9, 2.0, 2.1] {
+            let found = behind(&mut Limited::of(mbit, 20_000.0, false), sawtooth(2.0)).expect("a bucket");
+            assert!((found.rate() / mbit / 1e6 - 1.0).abs() < 0.04, "{mbit}: {found:?}");
+            assert!(found.is_policer, "{mbit}: {found:?}");
+            let queue = behind(&mut Limited::of(mbit, 20_000.0, true), sawtooth(2.0));
+            assert!(queue.is_none_or(|found| !found.is_policer), "{queue:?}");
+        }
     }
 
     #[test]
