@@ -367,7 +367,10 @@ impl Measures {
     /// report's loss. `None` if nothing was lost.
     pub fn lost_share(&self) -> Option<f64> {
         let passed = self.data_segments().saturating_sub(self.labels.duplicate);
-        let lost = self.retransmitted() - self.labels.spurious;
+        // How large those are that turned out to be spurious is not kept: as large as the others.
+        let LabelCounts { retransmission, spurious, .. } = self.labels;
+        let merged = self.unusual().retransmitted_merged * retransmission / (retransmission + spurious).max(1);
+        let lost = retransmission + merged;
         let (lost, all) = (lost, passed.max(lost));
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
     }
