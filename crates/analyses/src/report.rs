@@ -369,7 +369,8 @@ impl Measures {
         let passed = self.data_segments().saturating_sub(self.labels.duplicate);
         // How large those are that turned out to be spurious is not kept: as large as the others.
         let LabelCounts { retransmission, spurious, .. } = self.labels;
-        let merged = self.unusual().retransmitted_merged * retransmission / (retransmission + spurious).max(1);
+        let merged =
+            self.unusual().retransmitted_merged * retransmission / (retransmission + spurious).max(1);
         let lost = retransmission + merged;
         let (lost, all) = (lost, passed.max(lost));
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))

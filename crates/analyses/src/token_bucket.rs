@@ -191,15 +191,18 @@ impl Transmissions {
         let mut fits: Vec<Fit> =
             (0..RATES).filter_map(|nth| fit(mean * LEAST_RATE * STEP.powi(nth))).collect();
         // Over a long time between two losses, a bucket of a slightly different rate holds something else.
-        let best = fits.iter().max_by(|a, b| a.evidence.total_cmp(&b.evidence))?.rate;
-        let finer = (-FINER..=FINER).filter(|nth| *nth != 0);
-        fits.extend(finer.filter_map(|nth| fit(best * STEP.powf(f64::from(nth) / f64::from(FINER + 1)))));
-        fits.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        let best = *fits.iter().max_by(|a, b| a.evidence.total_cmp(&b.evidence))?;
+        if best.evidence >= thresholds::BUCKET_WORTH && !(best.is_of_most() && best.tells_apart()) {
+            let finer = (-FINER..=FINER).filter(|nth| *nth != 0);
+            let finer = finer.map(|nth| best.rate * STEP.powf(f64::from(nth) / f64::from(FINER + 1)));
+            fits.extend(finer.filter_map(fit));
+            fits.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        }
         let most = fits.iter().map(|fit| fit.evidence).fold(0.0, f64::max);
         fits.retain(|fit| fit.evidence >= most - thresholds::BUCKET_AS_GOOD);
         let (slowest, fastest) = (fits.first()?, fits.last()?);
         let best = fits[fits.len() / 2];
-        if most < thresholds::BUCKET_EVIDENCE || best.lost_above * 3 < best.lost * 2 {
+        if most < thresholds::BUCKET_EVIDENCE || !best.is_of_most() {
             return None;
         }
         let (longer, queue) = match tap {
@@ -378,6 +381,11 @@ struct Fit {
 }
 
 impl Fit {
+    /// Whether it would have dropped two thirds of what was lost.
+    const fn is_of_most(&self) -> bool {
+        self.lost_above * 3 >= self.lost * 2
+    }
+
     /// Whether few transmissions were delivered that it would have dropped.
     const fn tells_apart(&self) -> bool {
         self.delivered_above <= 2 * self.lost_above

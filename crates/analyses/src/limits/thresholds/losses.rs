@@ -36,6 +36,9 @@ pub const BUCKET_LOSSES: usize = 5;
 /// 3 million, since some hundred rates and depths are tried. Random losses have up to 11.
 pub const BUCKET_EVIDENCE: f64 = 15.0;
 
+/// From which evidence on one of the rates between those tried first may explain the losses better. Half of what is asked of it.
+pub const BUCKET_WORTH: f64 = 7.5;
+
 /// A rate that explains the losses worse by no more than this is as good: the best by a factor of 2.7 in probability.
 pub const BUCKET_AS_GOOD: f64 = 1.0;
 
