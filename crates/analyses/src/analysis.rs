@@ -137,8 +137,13 @@ impl Watched {
         }
     }
 
-    /// Whether segments of `end` lie behind later ones in the recording.
-    fn written_late(&self, end: End) -> bool {
+    /// Whether data of it is recorded after its own acknowledgment, or after data that came later and is stamped so.
+    fn is_out_of_order(&self) -> bool {
+        End::BOTH.iter().any(|end| self.captured_late(*end).segments > 0 || self.is_written_late(*end))
+    }
+
+    /// Whether segments of `end` lie behind later ones in the recording, by their timestamps and their sequence numbers.
+    fn is_written_late(&self, end: End) -> bool {
         let unusual = match self {
             Self::Live(flow) => flow.ends[end.index()].unusual.as_deref(),
             Self::Over(report) => Some(report.directions[end.index()].measures.unusual()),
@@ -223,12 +228,9 @@ impl<L: Labels> Analysis<L> {
         self.captured_late().filter_map(|(id, end, late)| Some((id, end, late.constant()?))).collect()
     }
 
-    /// Whether data is recorded after its own acknowledgment, or after data that came later and is stamped so: the order has to
-    /// be corrected.
+    /// Whether data of any flow is recorded too late, so that the order has to be corrected.
     pub fn is_out_of_order(&self) -> bool {
-        let written_late = |watched: &Watched| End::BOTH.iter().any(|end| watched.written_late(*end));
-        self.captured_late().any(|(_, _, late)| late.segments > 0)
-            || self.flows.iter().flatten().any(written_late)
+        self.flows.iter().flatten().any(Watched::is_out_of_order)
     }
 
     /// The first segment at each socket from an address without a connection.
@@ -296,10 +298,6 @@ impl<L: Labels> Analysis<L> {
         AnalysisReport { flows, not_kept }
     }
 
-    fn slot(&mut self, flow: FlowId) -> Option<&mut Option<Watched>> {
-        slot(&mut self.flows, flow)
-    }
-
     /// Counts a segment of a flow for which there was no room.
     #[cold]
     fn not_kept(&mut self) {
@@ -316,7 +314,8 @@ impl<L: Labels> Analysis<L> {
             {
                 self.closed[nth].pop_front();
                 // The receiver may have ignored a RST.
-                if matches!(self.slot(oldest), Some(Some(Watched::Live(live))) if live.is_closed()) {
+                if matches!(slot(&mut self.flows, oldest), Some(Some(Watched::Live(live))) if live.is_closed())
+                {
                     self.sum_up(oldest, FlowEnd::EndOfRecording);
                     if L::TAKES_REPORTS {
                         self.over.push_back((oldest, at));
@@ -335,11 +334,9 @@ impl<L: Labels> Analysis<L> {
     /// Gives away the report of a flow that is over. What the rest of the recording may change is kept: the reason of a RST is
     /// in another flow at times, and a wrong order is mended for all flows.
     fn give(&mut self, id: FlowId) {
-        let Some(slot) = self.slot(id) else { return };
+        let Some(slot) = slot(&mut self.flows, id) else { return };
         let Some(over @ Watched::Over(report)) = slot.as_ref() else { return };
-        let is_late =
-            End::BOTH.iter().any(|end| over.captured_late(*end).segments > 0 || over.written_late(*end));
-        if report.closing.rst != [false; 2] || is_late {
+        if report.closing.rst != [false; 2] || over.is_out_of_order() {
             return;
         }
         let here = over.responder_here();

@@ -358,21 +358,29 @@ impl Measures {
         self.bytes.get().div_ceil(u64::from(self.mss_seen.max(1))).max(self.data_packets)
     }
 
+    /// Payload that arrived, as far as known: seen once or more, or acknowledged.
+    pub fn moved(&self) -> Bytes {
+        self.unique_bytes + self.unseen_bytes
+    }
+
     /// Segments retransmitted, spuriously or not, counted in the same way.
     pub fn retransmitted(&self) -> u64 {
         self.labels.retransmission + self.labels.spurious + self.unusual().retransmitted_merged
     }
 
-    /// The share of these, without those captured twice, that was retransmitted and not spuriously, 0 to 1: every
-    /// report's loss. `None` if nothing was lost.
-    pub fn lost_share(&self) -> Option<f64> {
-        let passed = self.data_segments().saturating_sub(self.labels.duplicate);
+    /// How many of these were retransmitted and not spuriously, and of how many: those captured twice count once.
+    pub fn lost(&self) -> [u64; 2] {
         // How large those are that turned out to be spurious is not kept: as large as the others.
-        let LabelCounts { retransmission, spurious, .. } = self.labels;
+        let LabelCounts { retransmission, spurious, duplicate, .. } = self.labels;
         let merged =
             self.unusual().retransmitted_merged * retransmission / (retransmission + spurious).max(1);
         let lost = retransmission + merged;
-        let (lost, all) = (lost, passed.max(lost));
+        [lost, self.data_segments().saturating_sub(duplicate).max(lost)]
+    }
+
+    /// The share of these, 0 to 1: every report's loss. `None` if nothing was lost.
+    pub fn lost_share(&self) -> Option<f64> {
+        let [lost, all] = self.lost();
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
     }
 }

@@ -541,7 +541,7 @@ mod tests {
         bursts.take(400).flat_map(|begin| (0..10).map(move |nth| begin + f64::from(nth) * 100.0))
     }
 
-    /// In two seconds, a bucket of 15 kB tells rates 3 % apart.
+    /// In two seconds, a bucket of 20 kB tells rates 4 % apart.
     #[test]
     fn losses_far_apart_show_the_rate_to_a_few_percent() {
         for mbit in [1.9, 2.0, 2.1] {

@@ -254,8 +254,9 @@ pub(crate) fn no_answer(facts: &Facts<'_>) -> Vec<Advice> {
         )
         .with(firewall(facts.host(End::B))),
         Advice::new(
-            "Let the program learn of it sooner: by default Linux sends the SYN 7 times in 127 s, \
-             since 6.5 11 times in 131 s, before connect() fails. Programs can limit that with a connect timeout or TCP_USER_TIMEOUT.",
+            "Let the program learn of it sooner: by default Linux sends the SYN 7 times in 127 s, since \
+             6.5 11 times in 131 s, before connect() fails. Programs can limit that with a connect timeout or \
+             TCP_USER_TIMEOUT.",
         )
         .with_all(sysctl(
             facts.host(End::A),

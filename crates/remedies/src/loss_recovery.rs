@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The amount of loss, as a sentence; empty if nothing was retransmitted.
 fn lost(facts: &Facts<'_>) -> String {
-    let retransmitted = facts.sent().labels.retransmission;
+    let [retransmitted, _] = facts.sent().lost();
     facts.loss().map_or_else(String::new, |loss| {
         format!(
             " {} retransmitted, {} of all segments.",

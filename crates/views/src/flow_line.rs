@@ -32,7 +32,7 @@ impl Line {
             id: flow.id,
             key: flow.key,
             sender: flow.sender,
-            bytes: measures.unique_bytes,
+            bytes: measures.moved(),
             first: flow.first,
             lasted: flow.lasted(),
             lost: flow.time_lost(),

@@ -93,8 +93,10 @@ pub struct FlowRow {
     pub first: Instant,
     /// From the first packet to the last.
     pub lasted: Duration,
-    /// Unique payload of the sender.
+    /// What the sender moved.
     pub bytes: Bytes,
+    /// Its unique payload in the recording.
+    pub unique_bytes: Bytes,
     /// Its rate.
     pub goodput: Option<Rate>,
     /// The shortest RTT from the place of the capture.
@@ -117,7 +119,8 @@ impl FlowRow {
             sender: flow.sender,
             first: flow.first,
             lasted: flow.lasted(),
-            bytes: measures.unique_bytes,
+            bytes: measures.moved(),
+            unique_bytes: measures.unique_bytes,
             goodput: measures.goodput,
             rtt: best_rtt(flow).min,
             retransmitted: measures.retransmitted(),
@@ -179,7 +182,7 @@ fn csv(rows: &[FlowRow], epoch_ns: Option<i64>, out: &mut impl io::Write) -> io:
     // RFC 4180 ends lines with CR LF, which awk and cut would show; all readers of CSV take LF alone.
     writeln!(out, "{COLUMNS}")?;
     for row in rows {
-        let FlowRow { id, key, bytes, retransmitted, .. } = row;
+        let FlowRow { id, key, unique_bytes, retransmitted, .. } = row;
         let (a, b, occurrence, sender) = (key.a, key.b, key.occurrence, row.sender.letter());
         let utc = or_empty(epoch_ns.map(|epoch| Utc::of(epoch, row.first).rfc3339()));
         let (first, lasted, lost) = (row.first.nanos(), nanos(row.lasted), nanos(row.lost));
@@ -190,7 +193,7 @@ fn csv(rows: &[FlowRow], epoch_ns: Option<i64>, out: &mut impl io::Write) -> io:
             out,
             "{id},{a},{b},{occurrence},{sender},{first},{utc},{lasted},{},{goodput},{rtt},{retransmitted},{lost},\
              {cause},{share}",
-            bytes.get()
+            unique_bytes.get()
         )?;
     }
     Ok(())

@@ -141,7 +141,7 @@ impl<'a> Member<'a> {
             key: &flow.key,
             near,
             process: None,
-            bytes: flow.main().measures.unique_bytes,
+            bytes: flow.main().measures.moved(),
             first: flow.first.plus_nanos(shift_ns),
             last: flow.last.max(flow.first).plus_nanos(shift_ns),
             causes: findings.map(|finding| (finding.cause, finding.lasted)).collect(),

@@ -97,8 +97,7 @@ impl Seen {
             least_rtt,
             mean_rtt: measures.rtt_by_ack.mean,
             longest_rtt: trace.rtts.map(|(_, longest)| longest),
-            retransmitted: (measures.labels.retransmission + measures.labels.spurious) as f64
-                / measures.data_segments().max(1) as f64,
+            retransmitted: measures.retransmitted() as f64 / measures.data_segments().max(1) as f64,
             segments: measures.data_segments(),
             causes: causes(report, first, last),
             window: trace.windows.map(|(first, largest)| (scaled(largest), scaled(first))),

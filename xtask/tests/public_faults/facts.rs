@@ -268,7 +268,7 @@ fn retransmission_triggered_by_ack_after_silence_is_not_an_rto() {
     assert_eq!((measures.recoveries, measures.timeouts), (1, 0), "{measures:#?}");
 }
 
-/// The last segment is sent again after the RTO, and once more. With SACK, the first timer that expires is the one of a tail loss
+/// The last segment is retransmitted after the RTO, and once more. With SACK, the first timer that expires is the one of a tail loss
 /// probe, which takes no longer than the RTO. Without SACK, or if the next timer takes twice as long, it is the RTO.
 #[test]
 fn tail_loss_probe_is_no_timeout() {

@@ -1,6 +1,7 @@
 //! How the receiver's window changed over the stretches of a direction.
 
 use super::context::Context;
+use super::send_buffer::is_part_of_a_segment;
 use super::stretch::Stretch;
 use super::thresholds;
 use super::window_ends::shift_to;
@@ -30,7 +31,7 @@ fn fills_to_the_byte(window: u32, flight: u32) -> bool {
 
 /// Whether `flight` is `window`, scaled by the least scale that fits, and ends within a segment.
 fn fills_in_part_of_a_segment(window: u32, flight: u32, mss: u32) -> bool {
-    flight == window && !flight.is_multiple_of(mss.max(1))
+    flight == window && is_part_of_a_segment(flight, mss)
 }
 
 /// The largest window of some stretches, in bytes.

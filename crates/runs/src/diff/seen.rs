@@ -193,10 +193,10 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
     value(Fact::ReadRate, overview.read_rate.filter(|_| is_read_slowly));
     value(Fact::LongestPause, (measures.data_packets > 1).then_some(measures.idle_longest.as_secs_f64()));
 
-    let segments = measures.data_segments().saturating_sub(labels.duplicate).max(labels.retransmission);
+    let [lost, segments] = measures.lost();
     let packets = measures.data_packets;
     let marks = unusual.marked.max(other.unusual().mark_echoes);
-    let lost = Events { count: labels.retransmission, of: segments, bursts: measures.recoveries };
+    let lost = Events { count: lost, of: segments, bursts: measures.recoveries };
     let events = [
         (Fact::Lost, lost),
         (Fact::Recoveries, Events::single(measures.recoveries, segments)),

@@ -209,7 +209,7 @@ fn measures(flow: &FlowReport) -> Vec<(String, String)> {
     let rtt = if sent.rtt_by_ack.count > 0 { sent.rtt_by_ack } else { sent.rtt_by_timestamp };
     let mut labels = sent.labels;
     let measures = [
-        ("data", sent.unique_bytes.to_string()),
+        ("data", sent.moved().to_string()),
         ("goodput", sent.goodput.map_or_else(|| "-".to_owned(), |rate| rate.to_string())),
         ("data segments", count(sent.data_packets)),
         ("retransmitted", count(*labels.of(Label::Retransmission) + *labels.of(Label::Spurious))),

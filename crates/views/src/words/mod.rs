@@ -43,23 +43,21 @@ pub fn ends_of(key: &FlowKey, sender: End) -> String {
 /// after: `moved 46 MiB in 12.3 s (31.4 Mbit/s), all within 2.1 s`.
 pub fn moved(flow: &FlowReport) -> String {
     let (measures, lasted) = (&flow.main().measures, flow.lasted());
-    let (bytes, unseen) = (measures.unique_bytes, measures.unseen_bytes);
+    let moved = measures.moved();
     let time = if lasted.is_zero() { String::new() } else { format!(" in {}", duration(lasted)) };
     let with_data = measures.first_data.zip(measures.last_data).and_then(|(first, last)| last.since(first));
     let within = with_data
         .filter(|within| flow.idle_outside() * 2 > lasted && *within * 2 < lasted && !within.is_zero())
         .map_or_else(String::new, |within| format!(", all within {}", duration(within)));
-    if bytes == Bytes::ZERO && unseen > Bytes::ZERO {
-        return format!("moved {unseen}{time}, of which the capture has only the ACKs");
-    }
-    if bytes == Bytes::ZERO {
+    if moved == Bytes::ZERO {
         return format!("carried no data{time}");
     }
-    // What was acknowledged had arrived.
-    let bytes = bytes + unseen;
-    match Rate::of(bytes, lasted) {
-        Some(rate) if rate.get() > 0 => format!("moved {bytes}{time} ({rate}){within}"),
-        _ => format!("moved {bytes}{time}{within}"),
+    if measures.unique_bytes == Bytes::ZERO {
+        return format!("moved {moved}{time}, of which the capture has only the ACKs");
+    }
+    match Rate::of(moved, lasted) {
+        Some(rate) if rate.get() > 0 => format!("moved {moved}{time} ({rate}){within}"),
+        _ => format!("moved {moved}{time}{within}"),
     }
 }
 
