@@ -211,7 +211,7 @@ macro_rules! catalogue {
                 "receive-window/taken-back.md", [Capture];
 
             /// ACKs for data that had arrived came far later than a delayed ACK may.
-            AcksHeldBack = ReceiverProcessing / "acks-held-back": "late ACKs from a busy receiver",
+            AcksHeldBack = ReceiverProcessing / "acks-held-back": "late ACKs from the receiver",
                 "receiver-processing/acks-held-back.md", [Capture, Live];
             /// Data reached the receiving host, and its TCP did not accept it: a wrong checksum, an old timestamp, a firewall.
             NotAccepted = ReceiverProcessing / "not-accepted": "data that arrived was not accepted",

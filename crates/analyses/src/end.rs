@@ -589,6 +589,7 @@ impl EndState {
             }),
             marks,
             late_since,
+            delayed_ack: me.longest_delayed_ack(segment),
             payload: segment.len,
             echoes_mark: segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN),
             // Next to the receiver, each segment is.

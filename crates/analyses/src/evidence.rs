@@ -115,6 +115,11 @@ evidence! {
         rtt: Duration = "The shortest RTT of the path.",
         rate: Rate = "Window by RTT.",
     }
+    /// How long each window took until it was acknowledged, where that is far longer than the RTT.
+    WindowTook = "window-took" {
+        took: Duration = "The largest window by the rate reached.",
+        rtt: Duration = "The shortest RTT of the path.",
+    }
     /// The two SYNs did not both carry the window scale option.
     ScalingNotOffered = "scaling-not-offered" {}
     /// The sender goes by another window scale than the receiver sent: a device on the path changed it.

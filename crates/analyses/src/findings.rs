@@ -410,13 +410,20 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// What the window allows, if that is close enough to the rate reached to explain it.
+    /// What the window allows, if that is close enough to the rate reached to explain it; or else, if it held the sender nearly
+    /// all the time, how long each window took.
     fn window_allows(&self, cause: Cause, largest: Bytes) -> Option<Evidence> {
         let rtt = self.overview.rtt_under(cause).or_else(|| self.base_rtt())?;
         let rate = Rate::of(largest, rtt)?;
-        let reached = self.overview.peak_rate.max(self.sent.goodput.map_or(0.0, |rate| rate.get() as f64));
-        (rate.get() as f64 <= thresholds::EXPLAINS_WITHIN * reached)
-            .then_some(Evidence::WindowAllows { rtt, rate })
+        let goodput = self.sent.goodput?;
+        let reached = self.overview.peak_rate.max(goodput.get() as f64);
+        if rate.get() as f64 <= thresholds::EXPLAINS_WITHIN * reached {
+            return Some(Evidence::WindowAllows { rtt, rate });
+        }
+        let all = self.last.since(self.first)?.as_secs_f64();
+        let is_all = self.time_of(cause).as_secs_f64() >= thresholds::NEARLY_ALL_TIME * all;
+        let took = goodput.time_for(largest)?;
+        (cause == Cause::ReceiveBufferTooSmall && is_all).then_some(Evidence::WindowTook { took, rtt })
     }
 
     fn not_accepted(&self, found: &mut Vec<Evidence>) {

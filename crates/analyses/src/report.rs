@@ -7,6 +7,7 @@ use crate::evidence::Evidence;
 pub use crate::limits::alternatives::{Alternative, Tally};
 use crate::limits::thresholds;
 pub use crate::overview::Overview;
+pub use crate::stalls::{Stall, StallCause};
 use slowpath_model::{
     Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, Segment, StreamOffset, Vantage,
 };
@@ -296,6 +297,9 @@ pub struct Measures {
     pub options: Option<SynOptions>,
     /// How this end's window field is scaled, and how that is known.
     pub window_scale: ScaleKnown,
+    /// The TTL, or hop limit, that this end's packets start with: 64, 128 or 255, the next from the largest seen on. 128 is that
+    /// of Windows, 64 that of Linux, BSD and macOS.
+    pub initial_ttl: Option<u8>,
     /// Largest payload of a segment, not counting super-packets where the MSS is known.
     pub mss_seen: u32,
     /// Segments longer than the MSS: TSO on the way out or GRO on the way in.
@@ -621,69 +625,6 @@ pub struct Finding {
     pub alternatives: Vec<Alternative>,
     /// Where to look: the start and frame of its longest spells, at most three.
     pub instants: Vec<Instant>,
-}
-
-/// A pause between two segments of a flow longer than min(2 SRTT, RTO): TAPO's definition (Zhou et al.,
-/// *Demystifying and mitigating TCP stalls at the server side*, CoNEXT 2015, section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stall {
-    /// Its start: the last segment before.
-    pub from: Instant,
-    /// How long it lasted.
-    pub lasted: Duration,
-    /// TAPO's cause.
-    pub cause: StallCause,
-    /// The frame that ended it.
-    pub frame: u64,
-}
-
-/// The causes of stalls (TAPO, figure 5 and table 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StallCause {
-    /// The server's application had nothing ready at the head of an answer.
-    DataUnavailable,
-    /// The server's application paused in the middle of an answer.
-    ResourceConstraint,
-    /// The client asked for nothing.
-    ClientIdle,
-    /// The receiver's window was closed.
-    ZeroWindow,
-    /// A retransmission was lost.
-    DoubleRetransmission,
-    /// The last segments of an answer were lost.
-    TailRetransmission,
-    /// Too little was in flight for three duplicate ACKs, by the congestion window.
-    SmallCongestionWindow,
-    /// Too little was in flight for three duplicate ACKs, by the receive window.
-    SmallReceiveWindow,
-    /// A whole window was lost.
-    ContinuousLoss,
-    /// The data arrived and its ACKs were late or lost.
-    AckDelayOrLoss,
-    /// Packets were late, not lost.
-    PacketDelay,
-    /// None of these shows.
-    Undetermined,
-}
-
-impl StallCause {
-    /// The name in JSON: `tail-retransmission`.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            Self::DataUnavailable => "data-unavailable",
-            Self::ResourceConstraint => "resource-constraint",
-            Self::ClientIdle => "client-idle",
-            Self::ZeroWindow => "zero-window",
-            Self::DoubleRetransmission => "double-retransmission",
-            Self::TailRetransmission => "tail-retransmission",
-            Self::SmallCongestionWindow => "small-cwnd",
-            Self::SmallReceiveWindow => "small-rwnd",
-            Self::ContinuousLoss => "continuous-loss",
-            Self::AckDelayOrLoss => "ack-delay-or-loss",
-            Self::PacketDelay => "packet-delay",
-            Self::Undetermined => "undetermined",
-        }
-    }
 }
 
 #[cfg(test)]

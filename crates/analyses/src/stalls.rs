@@ -7,10 +7,71 @@
 use crate::label::Label;
 use crate::limits::stretch::Hold;
 use crate::outstanding::SpuriousRetransmission;
-use crate::report::{Stall, StallCause};
 use crate::rtt::LinuxRto;
 use slowpath_model::{Instant, Segment};
 use std::time::Duration;
+
+/// A pause between two segments of a flow that is a stall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Its start: the last segment before.
+    pub from: Instant,
+    /// How long it lasted.
+    pub lasted: Duration,
+    /// TAPO's cause.
+    pub cause: StallCause,
+    /// The frame that ended it.
+    pub frame: u64,
+}
+
+/// The causes of stalls (TAPO, figure 5 and table 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StallCause {
+    /// The server's application had nothing ready at the head of an answer.
+    DataUnavailable,
+    /// The server's application paused in the middle of an answer.
+    ResourceConstraint,
+    /// The client asked for nothing.
+    ClientIdle,
+    /// The receiver's window was closed.
+    ZeroWindow,
+    /// A retransmission was lost.
+    DoubleRetransmission,
+    /// The last segments of an answer were lost.
+    TailRetransmission,
+    /// Too little was in flight for three duplicate ACKs, by the congestion window.
+    SmallCongestionWindow,
+    /// Too little was in flight for three duplicate ACKs, by the receive window.
+    SmallReceiveWindow,
+    /// A whole window was lost.
+    ContinuousLoss,
+    /// The data arrived and its ACKs were late or lost.
+    AckDelayOrLoss,
+    /// Packets were late, not lost.
+    PacketDelay,
+    /// None of these shows.
+    Undetermined,
+}
+
+impl StallCause {
+    /// The name in JSON: `tail-retransmission`.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::DataUnavailable => "data-unavailable",
+            Self::ResourceConstraint => "resource-constraint",
+            Self::ClientIdle => "client-idle",
+            Self::ZeroWindow => "zero-window",
+            Self::DoubleRetransmission => "double-retransmission",
+            Self::TailRetransmission => "tail-retransmission",
+            Self::SmallCongestionWindow => "small-cwnd",
+            Self::SmallReceiveWindow => "small-rwnd",
+            Self::ContinuousLoss => "continuous-loss",
+            Self::AckDelayOrLoss => "ack-delay-or-loss",
+            Self::PacketDelay => "packet-delay",
+            Self::Undetermined => "undetermined",
+        }
+    }
+}
 
 /// A silence up to this, in nanoseconds, is no stall: hosts can be that late by themselves.
 const SHORTEST: i64 = 1_000_000;

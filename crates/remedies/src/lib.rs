@@ -31,7 +31,9 @@ mod reset;
 mod send_buffer;
 mod sending_host;
 pub mod setting;
+mod system;
 mod unknown;
+mod windows;
 
 pub use drops::drop_meaning;
 pub use facts::percent;
@@ -58,7 +60,13 @@ pub struct Advice {
 /// first.
 ///
 /// Never empty: if no setting of a host helps, the advice states that, and what would help.
+///
+/// For hosts whose TTL is not that of Linux, the commands are those of their system, where any are known.
 pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
+    system::fit(for_linux(finding, report), finding.from, report)
+}
+
+fn for_linux(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
     let facts = Facts::of(finding, report);
     match finding.cause {
         Cause::Handshake => connection::handshake(&facts),

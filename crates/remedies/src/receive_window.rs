@@ -3,12 +3,13 @@
 use crate::application::connections_for;
 use crate::arithmetic;
 use crate::facts::{Facts, allows, percent, time, times};
-use crate::fix::{counters, socket, switch, sysctl};
+use crate::fix::{counters, route, socket, switch, sysctl};
 use crate::{Advice, Change, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_analyses::report::ScaleKnown;
 use slowpath_model::{Bytes, End, Rate};
 use std::ops::Range;
+use std::time::Duration;
 
 /// The window that the target needs, and its buffer.
 fn wanted(facts: &Facts<'_>) -> Option<(Rate, Bytes, Bytes)> {
@@ -53,7 +54,38 @@ fn bound_by(facts: &Facts<'_>) -> Bound {
     }
 }
 
+/// The window would allow far more in an RTT, but its ACKs came late.
+fn acknowledged_late(facts: &Facts<'_>, took: Duration) -> Advice {
+    let window = facts.answered().window.max.unwrap_or_default();
+    let few = if window.get() < 2 * u64::from(facts.mss()) {
+        "It holds less than two full segments, and the ACK of one is delayed by a timer: 40 ms on Linux, up to 200 ms on \
+         others, 500 ms at most (RFC 1122, section 4.2.3.2). Two or more segments are acknowledged at once."
+    } else {
+        "A receiver should acknowledge at least every second full segment at once (RFC 9293, section 3.8.6.3)."
+    };
+    Advice::new(format!(
+        "The receiver's window of {window} was used up, and each took {} until it was acknowledged. {few} Make the \
+         window four segments or larger, and have the receiver acknowledge at once: on Linux by TCP_QUICKACK in the \
+         application or quickack on the route; small devices have options of their stack for both.",
+        time(took)
+    ))
+    .with(socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem, and ato, by which ACKs are delayed"))
+    .with_all(route(
+        Host::Receiver,
+        facts.sender().address,
+        "quickack 1",
+        "acknowledges every segment at once",
+    ))
+}
+
 pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
+    let took = facts.evidence(|evidence| match *evidence {
+        Evidence::WindowTook { took, .. } => Some(took),
+        _ => None,
+    });
+    if let Some(took) = took {
+        return vec![acknowledged_late(facts, took), fixed_buffer(facts)];
+    }
     let bound = bound(facts);
     let Some((target, window, buffer)) = wanted(facts) else {
         let text = format!(

@@ -2,11 +2,13 @@
 
 use crate::connection::wrong_checksum;
 use crate::facts::{Facts, spread, time};
-use crate::fix::{counters, firewall, sysctl};
+use crate::fix::{counters, firewall, route, sysctl};
 use crate::receive_window::off_cpu;
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
+use slowpath_model::Vantage;
 use slowpath_model::units::counted;
+use std::time::Duration;
 
 pub(crate) fn not_accepted(facts: &Facts<'_>) -> Vec<Advice> {
     let packets = facts.evidence(|evidence| match *evidence {
@@ -97,7 +99,32 @@ fn dropped_behind_the_tap(begin: &str) -> Advice {
     )
 }
 
+/// ACKs later than this on average, in the longest case hardly later than that, are sent by a timer.
+const TIMER: Duration = Duration::from_millis(30);
+
+/// ACKs that all came after nearly the same time: a timer sent them.
+fn acknowledged_by_timer(facts: &Facts<'_>) -> Option<Advice> {
+    let acks = facts.sent().rtt_by_ack;
+    let is_at_receiver = facts.report.vantage.vantage == Vantage::At(!facts.finding.from);
+    let (mean, max) = acks.mean.zip(acks.max).filter(|_| is_at_receiver)?;
+    let receiver = facts.sender().address;
+    (mean >= TIMER && max <= mean * 5 / 4).then(|| {
+        Advice::new(format!(
+            "ACKs for data that had arrived came {} after it on average, and {} at most: always by nearly the same time, so \
+             a timer of the receiver's TCP sent them, and not a busy CPU. A receiver should acknowledge at least every \
+             second full segment at once (RFC 9293, section 3.8.6.3). Look for an option of its TCP that delays ACKs or \
+             gathers them.",
+            time(mean),
+            time(max)
+        ))
+        .with_all(route(Host::Receiver, receiver, "quickack 1", "acknowledges every segment at once"))
+    })
+}
+
 pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
+    if let Some(by_timer) = acknowledged_by_timer(facts) {
+        return vec![by_timer];
+    }
     let late = format!(" That took {} in all.", time(facts.finding.lasted));
     let spread = spread(&facts.sent().rtt_by_ack)
         .map_or_else(String::new, |(min, max)| format!(" ACKs took {} to {}.", time(min), time(max)));

@@ -9,6 +9,7 @@ mod both_taps;
 mod captures;
 mod clock_steps;
 mod clockwork;
+mod delayed_acks;
 mod ends;
 mod facts;
 mod host_refuses;

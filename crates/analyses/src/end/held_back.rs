@@ -4,12 +4,23 @@ use super::EndState;
 use crate::limits::thresholds;
 use crate::outstanding::Acked;
 use crate::rtt::micros;
-use slowpath_model::Instant;
+use slowpath_model::{Instant, Segment};
 
 /// ACKs less than this after each other, in nanoseconds, are one bunch.
 const IN_A_BUNCH: i64 = 1_000_000;
 
 impl EndState {
+    /// How long this end delays the ACK of one segment at most, beyond an RTT, in nanoseconds. Linux, BSD and macOS start with a
+    /// TTL of 64 and use timestamps.
+    #[inline]
+    pub(super) const fn longest_delayed_ack(&self, segment: &Segment) -> i64 {
+        if self.ttl_max != 0 && self.ttl_max <= 64 && segment.timestamps.is_some() {
+            thresholds::DELAYED_ACK_OF_UNIX_NS
+        } else {
+            thresholds::DELAYED_ACK_NS
+        }
+    }
+
     /// Data of this end is acknowledged.
     #[inline]
     pub(super) fn note_acked(&mut self, at: Instant) {

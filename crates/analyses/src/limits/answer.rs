@@ -33,6 +33,8 @@ pub struct Answer {
     pub marks: Marks,
     /// Since when the receiver had the acknowledged data, if its answer was late.
     pub late_since: Option<Instant>,
+    /// How long this receiver delays an ACK at most, in nanoseconds.
+    pub delayed_ack: i64,
     /// Payload of the receiver that it carries, in bytes.
     pub payload: u32,
     /// It reports a congestion mark (ECE; RFC 3168, section 6.1.3).

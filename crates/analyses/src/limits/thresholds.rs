@@ -53,6 +53,13 @@ pub const READ_LATE_LEAST_US: u32 = 4_000;
 /// the card merges them, for every few.
 pub const READ_LATE_SEGMENTS: i64 = 16;
 
+/// The longest that an ACK may be delayed, in nanoseconds (RFC 1122, section 4.2.3.2).
+pub const DELAYED_ACK_NS: i64 = 500_000_000;
+
+/// The longest that Linux, BSD and macOS delay one, in nanoseconds: Linux by 40 ms or an RTT (`tcp_send_delayed_ack`, 6.18),
+/// FreeBSD by 40 ms, macOS by 100 ms.
+pub const DELAYED_ACK_OF_UNIX_NS: i64 = 100_000_000;
+
 /// Segments that an ACK has to cover to count as late: an ACK of fewer may be a delayed one.
 pub const LATE_ACK_SEGMENTS: i64 = 4;
 
@@ -561,6 +568,9 @@ pub const FAR_SOONER: i64 = 4;
 
 /// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
 pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
+
+/// What held the sender for this part of the time made the transfer as fast as it was.
+pub const NEARLY_ALL_TIME: f64 = 0.9;
 
 /// A window explains a rate that is lower by no more than this factor; a higher bound explains nothing.
 pub const EXPLAINS_WITHIN: f64 = 4.0;

@@ -21,6 +21,7 @@ use super::episodes::{Arrived, Episodes};
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
+use super::thresholds::DELAYED_ACK_NS;
 use super::ticks::Ticks;
 use super::trains::Trains;
 use crate::label::Label;
@@ -381,15 +382,6 @@ impl Track {
         self.reach_before = self.known.reach;
     }
 
-    /// With data outstanding and no answer for two RTTs, the time beyond one was spent under way. `asked` returns when
-    /// the data was sent that is answered at `at`, or is still unanswered, if known.
-    #[inline]
-    fn overdue(&mut self, at: Instant, asked: impl FnOnce() -> Option<Instant>, rto: &LinuxRto) {
-        if at.nanos_since(self.last) > 2 * LATE_BY_ITSELF {
-            self.account_overdue(at, asked(), rto);
-        }
-    }
-
     /// The receiver answered. `near` is how far the sender is from the tap.
     #[inline(always)]
     pub fn answered(&mut self, mut answer: Answer, near: &Distance, rto: &LinuxRto) {
@@ -438,7 +430,9 @@ impl Track {
             let is_whole = at == answer.at && !answer.alone;
             answer.round_trip.filter(|_| is_whole).map(|round_trip| at.plus_nanos(-round_trip))
         };
-        self.overdue(at, asked, rto);
+        // The answer itself is the first ACK of what it answers.
+        let is_turn = answer.payload > 0 && answer.una == self.nxt && at == answer.at;
+        self.overdue(at, asked, if is_turn { answer.delayed_ack } else { DELAYED_ACK_NS }, rto);
         if answer.payload > 0 {
             // The other end had not said all.
             self.spoken = None;
@@ -560,7 +554,7 @@ impl Track {
             Label::Retransmission | Label::Spurious => self.on_retransmission(at, segment, placed, near, rto),
             Label::New | Label::OutOfOrder => {
                 self.note_reaction(at, near);
-                self.overdue(at, || if near.is_here() { oldest() } else { None }, rto);
+                self.overdue(at, || if near.is_here() { oldest() } else { None }, DELAYED_ACK_NS, rto);
                 let mut hold = self.hold();
                 if hold == Hold::Open && near.is_here() && self.is_let_in(at, near) {
                     self.was_dry();

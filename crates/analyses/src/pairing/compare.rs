@@ -6,6 +6,7 @@ use super::record::Record;
 use super::report::{DirectionPair, OneWay, Quantiles, Queueing, Tally};
 use crate::flow::SYN_TIMER;
 use crate::lateness::is_before;
+use crate::limits::thresholds::DELAYED_ACK_NS;
 use slowpath_model::{End, Instant};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -211,9 +212,6 @@ impl Compared<'_, '_> {
     fn ignored(&self, progress: &Progress) -> (Tally, u64) {
         /// An ACK on its way through the host when the packet passes does not cover it yet.
         const TAKEN_IN: i64 = 5_000_000;
-        /// No ACK is delayed longer (RFC 9293, section 3.8.6.3): none since is a refusal, and so is an ACK soon after the
-        /// packet that does not cover it.
-        const DELAYED_ACK: i64 = 500_000_000;
         let far = &self.lane.far;
         let (mut ignored, mut stale) = (Vec::new(), 0);
         for pair in far.data.windows(2) {
@@ -222,10 +220,11 @@ impl Compared<'_, '_> {
             if first.seq() != again.seq() || partners.contains(&NONE) || partners[0] == partners[1] {
                 continue;
             }
+            // No ACK since is a refusal, and so is an ACK soon after the packet that does not cover it.
             let asked = progress.before(again.at());
             if let Some((at, ack)) = asked
                 && (first.seq()..first.end()).contains(&ack)
-                && (at > first.at() + TAKEN_IN || again.at() > first.at() + DELAYED_ACK)
+                && (at > first.at() + TAKEN_IN || again.at() > first.at() + DELAYED_ACK_NS)
             {
                 ignored.push((first.at(), 1));
                 stale += u64::from(self.is_stale(pair[0]));

@@ -35,6 +35,8 @@ pub struct Measures {
     options: Option<SynOptions>,
     /// How this end's window field is scaled.
     window_scale: WindowScale,
+    /// The TTL, or hop limit, that this end's packets start with, as far as the largest seen tells: 64, 128 or 255.
+    initial_ttl: Option<u8>,
     /// The largest payload of a segment, not counting super-packets where the MSS is known.
     mss_seen_bytes: u32,
     /// What the segments with payload were.
@@ -197,6 +199,7 @@ impl Measures {
             idle_longest_ns: nanos(measures.idle_longest),
             options: measures.options.map(SynOptions::of),
             window_scale: WindowScale::of(measures.window_scale),
+            initial_ttl: measures.initial_ttl,
             mss_seen_bytes: measures.mss_seen,
             labels: Labels {
                 new: labels.new,

@@ -76,6 +76,11 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::WindowAllows { rtt, rate } => {
             format!("over an RTT of {} such a window allows at most {rate}", duration(rtt))
         }
+        Evidence::WindowTook { took, rtt } => format!(
+            "each such window took {} on average, though the RTT is {}: its ACKs came late",
+            duration(took),
+            duration(rtt)
+        ),
         Evidence::AwaitedData {} => {
             "the sender waited for data of the other end, which this delayed".to_owned()
         }

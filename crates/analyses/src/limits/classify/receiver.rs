@@ -122,7 +122,25 @@ impl Classifier<'_> {
         if stretch.marks.has(Marks::FIELD_FULL) && self.context.scale.is_known() {
             return Cause::WindowScaleTooSmall;
         }
-        if outgrown { Cause::AutotuningLag } else { Cause::ReceiveBufferTooSmall }
+        if outgrown {
+            Cause::AutotuningLag
+        } else if self.is_acknowledged_late(at) {
+            Cause::AcksHeldBack
+        } else {
+            Cause::ReceiveBufferTooSmall
+        }
+    }
+
+    /// Whether the receiver, next to the tap, acknowledged what filled its window later than any delayed ACK, and then opened all
+    /// of it: the window would have sufficed for far more.
+    fn is_acknowledged_late(&self, at: usize) -> bool {
+        let stretch = &self.stretches[at];
+        let next = self.stretches.get(at + 1).unwrap_or(stretch);
+        stretch.marks.has(Marks::HELD_BACK)
+            && stretch.gap_max.max(next.gap_max) > thresholds::DELAYED_ACKS_US
+            && rate(around(self.stretches, at, thresholds::SAME_WINDOW_REACH))
+                .zip(window::allowed(stretch.window_max, self.overview.base_rtt))
+                .is_some_and(|(rate, allowed)| rate < thresholds::FAR_BELOW_WINDOW * allowed)
     }
 
     /// Whether the window, which was `before` at most, closes again and again around the stretch at `at`, and far less than it lets

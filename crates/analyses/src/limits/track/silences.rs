@@ -5,12 +5,25 @@ use crate::limits::stretch::{Hold, Marks};
 use crate::rtt::LinuxRto;
 use slowpath_model::Instant;
 
-/// The longest that an ACK may be delayed, in nanoseconds (RFC 1122, section 4.2.3.2).
-const DELAYED_ACK: i64 = 500_000_000;
-
 impl Track {
+    /// With data outstanding and no answer for two RTTs, the time beyond one was spent under way. `asked` returns when
+    /// the data was sent that is answered at `at`, or is still unanswered, if known. The ACK of one segment may be delayed by
+    /// `delayed_ack`, in nanoseconds.
+    #[inline]
+    pub(super) fn overdue(
+        &mut self,
+        at: Instant,
+        asked: impl FnOnce() -> Option<Instant>,
+        delayed_ack: i64,
+        rto: &LinuxRto,
+    ) {
+        if at.nanos_since(self.last) > 2 * LATE_BY_ITSELF {
+            self.account_overdue(at, asked(), delayed_ack, rto);
+        }
+    }
+
     #[inline(never)]
-    pub(super) fn account_overdue(&mut self, at: Instant, asked: Option<Instant>, rto: &LinuxRto) {
+    fn account_overdue(&mut self, at: Instant, asked: Option<Instant>, delayed_ack: i64, rto: &LinuxRto) {
         let Some(srtt) = rto.srtt_nanos() else { return };
         let long = srtt.max(LATE_BY_ITSELF);
         let asked = asked.map_or(self.last.max(self.sent).max(self.learnt), |asked| {
@@ -19,9 +32,9 @@ impl Track {
         let expected = asked.plus_nanos(long).max(self.last);
         let hold = self.hold();
         let expects = match hold {
-            // The ACK of one segment may be delayed (RFC 1122, section 4.2.3.2: less than 0.5 s).
+            // The ACK of one segment may be delayed.
             Hold::Dry | Hold::Open if self.flight <= i64::from(self.mss) => {
-                at.nanos_since(self.sent.max(self.learnt)) > DELAYED_ACK + srtt
+                at.nanos_since(self.sent.max(self.learnt)) > delayed_ack + srtt
             }
             Hold::Dry | Hold::Open => true,
             // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), with room for more or

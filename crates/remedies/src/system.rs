@@ -1,0 +1,87 @@
+//! Advice for hosts that do not run Linux, as far as their packets tell.
+//!
+//! Advice is written for Linux. A host whose packets start with the TTL of another system gets that system's commands in
+//! place of those of Linux, or none, and is told so.
+
+use crate::{Advice, Fix, Host, windows};
+use slowpath_analyses::report::FlowReport;
+use slowpath_model::End;
+
+/// What an end runs, by the TTL that its packets start with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum System {
+    /// Linux, or one that its TTL does not tell from it.
+    Linux,
+    Windows,
+    Other,
+}
+
+impl System {
+    fn of(end: End, report: &FlowReport) -> Self {
+        match report.directions[end.index()].measures.initial_ttl {
+            Some(128) => Self::Windows,
+            Some(255) => Self::Other,
+            _ => Self::Linux,
+        }
+    }
+}
+
+/// Puts the commands of each end's system in place of those of Linux. `from` sent the data that the advice is about.
+pub(crate) fn fit(mut advice: Vec<Advice>, from: End, report: &FlowReport) -> Vec<Advice> {
+    let is_linux = |end: &End| System::of(*end, report) == System::Linux;
+    if End::BOTH.iter().all(is_linux) {
+        return advice;
+    }
+    let mut told = [false; 2];
+    for one in &mut advice {
+        let mut fits: Vec<Fix> = Vec::new();
+        let mut other = [false; 2];
+        for fix in std::mem::take(&mut one.fixes) {
+            for (end, host) in hosts(fix.host, from) {
+                let system = end.map_or(System::Linux, |end| System::of(end, report));
+                let own = match (system, end) {
+                    (System::Windows, Some(end)) => windows::instead_of(&fix, &report.key.endpoint(!end)),
+                    (System::Other, _) => None,
+                    _ => Some(fix.clone()),
+                };
+                if let Some(end) = end.filter(|_| system != System::Linux) {
+                    other[end.index()] = true;
+                }
+                let own = own.map(|own| Fix { host, ..own });
+                fits.extend(own.filter(|own| !fits.contains(own)));
+            }
+        }
+        one.fixes = fits;
+        for end in End::BOTH {
+            if other[end.index()] && !std::mem::replace(&mut told[end.index()], true) {
+                let said = said(end, from, report);
+                one.caution =
+                    Some(one.caution.take().map_or(said.clone(), |caution| format!("{caution} {said}")));
+            }
+        }
+    }
+    advice
+}
+
+/// The ends that `host` is: none for a device on the path.
+fn hosts(host: Host, from: End) -> Vec<(Option<End>, Host)> {
+    let (sender, receiver) = ((Some(from), Host::Sender), (Some(!from), Host::Receiver));
+    match host {
+        Host::Sender => vec![sender],
+        Host::Receiver => vec![receiver],
+        Host::Either => vec![sender, receiver],
+        Host::Path | Host::This => vec![(None, host)],
+    }
+}
+
+fn said(end: End, from: End, report: &FlowReport) -> String {
+    let who = if end == from { "sender" } else { "receiver" };
+    let (ttl, commands) = match System::of(end, report) {
+        System::Windows => ("128, as those of Windows do", "its commands are those of Windows"),
+        _ => ("255", "commands for it are left out"),
+    };
+    format!(
+        "The {who} does not seem to run Linux: its packets start with a TTL of {ttl}. What is said of Linux here need not \
+         hold for it; {commands}."
+    )
+}
