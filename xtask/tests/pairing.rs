@@ -10,7 +10,7 @@ use slowpath_lab::host::Host;
 use slowpath_lab::path::Totals;
 use slowpath_lab::relay::{DirectionReport, Fate};
 use slowpath_lab::run::recording_file;
-use slowpath_lab::truth::Truth;
+use slowpath_lab::truth::{self, Truth};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -74,7 +74,7 @@ fn cases() -> Vec<PathBuf> {
 }
 
 fn truth(case: &Path) -> Truth {
-    serde_json::from_str(&std::fs::read_to_string(case.join("truth.json")).unwrap()).unwrap()
+    truth::read(case).expect("truth.json")
 }
 
 fn recording(case: &Path, host: Host) -> PathBuf {

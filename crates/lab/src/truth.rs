@@ -8,6 +8,7 @@ use crate::load::LoadRecord;
 use crate::path::PathConfig;
 use crate::recording::RecordingReport;
 use crate::relay::{Cost, DirectionReport};
+use crate::run::TRUTH;
 use crate::watch::WatchReport;
 use crate::workload::end::EndRecord;
 use crate::workload::programs::ProgramRecord;
@@ -15,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use slowpath_live::Counters;
 use slowpath_model::{End, Endpoint, FlowKey};
 use std::net::SocketAddr;
+use std::path::Path;
+use std::{fs, io};
 
 /// The version of this format.
 pub const FORMAT: u32 = 1;
@@ -208,6 +211,14 @@ pub struct CheckResult {
     pub measured: f64,
     /// Whether that is enough.
     pub holds: bool,
+}
+
+/// The truth about the run in `folder`.
+///
+/// # Errors
+/// If the file cannot be read, or is not of this format.
+pub fn read(folder: &Path) -> io::Result<Truth> {
+    Ok(serde_json::from_slice(&fs::read(folder.join(TRUTH))?)?)
 }
 
 /// JSON with one line for everything that is short, so that a list of dropped packets has one line each.

@@ -6,9 +6,9 @@ use slowpath_lab::host::Host;
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::recording::Format;
 use slowpath_lab::relay::Fate;
-use slowpath_lab::run::{Keep, Outcome, Packing, SAMPLES, TRUTH, recording_file, run, run_labelled};
+use slowpath_lab::run::{Keep, Outcome, Packing, SAMPLES, recording_file, run, run_labelled};
 use slowpath_lab::settings::Offload;
-use slowpath_lab::truth::Truth;
+use slowpath_lab::truth;
 use slowpath_lab::workload::{Stream, Workload, Writer};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -105,8 +105,7 @@ fn labelled_run_is_written_with_its_truth() {
     for file in [SENDER_CAPTURE, RECEIVER_CAPTURE, SAMPLES] {
         assert!(folder.0.join(file).metadata().unwrap().len() > 1000, "{file}");
     }
-    let truth: Truth =
-        serde_json::from_slice(&std::fs::read(folder.0.join(TRUTH)).unwrap()).expect("reads back");
+    let truth = truth::read(&folder.0).expect("reads back");
     assert_eq!(truth, outcome.truth);
     assert!(truth.expected.unwrap().share_at_least.unwrap().of_transfer > 0.6);
 }

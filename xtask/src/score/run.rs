@@ -10,7 +10,7 @@ use slowpath_capture::Capture;
 use slowpath_lab::host::Host;
 use slowpath_lab::run::{SAMPLES, recording_file};
 use slowpath_lab::sampled::{self, SampledState};
-use slowpath_lab::truth::{Expected, Truth};
+use slowpath_lab::truth::{self, Expected, Truth};
 use slowpath_model::{Event, EventKind, FlowId, Segment};
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -91,8 +91,7 @@ impl Run {
     /// Reads the truth and analyses both recordings, with or without the segments' timestamps.
     pub fn read(folder: &Path, with_timestamps: bool) -> Result<Self> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(folder.join("truth.json")).context("truth.json")?;
-        let truth: Truth = serde_json::from_str(&text).context("truth.json")?;
+        let truth = truth::read(folder).context("truth.json")?;
         let expected = truth.expected.clone().context("truth.json: it has no label")?;
         ensure!(!truth.connections.is_empty(), "truth.json: no connections");
         let ports: HashSet<u16> =

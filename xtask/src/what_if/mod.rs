@@ -13,7 +13,7 @@ use slowpath_capture::Capture;
 use slowpath_lab::experiment::Experiment;
 use slowpath_lab::host::Host;
 use slowpath_lab::run::recording_file;
-use slowpath_lab::truth::Truth;
+use slowpath_lab::truth;
 use slowpath_runs::{parallel, what_if};
 use slowpath_whatif::Traces;
 use std::path::{Path, PathBuf};
@@ -139,8 +139,7 @@ fn on_kernel(fitted: &mut [Fitted], every: usize) -> Result<()> {
 
 fn one(folder: &Path) -> Result<Fitted> {
     let begun = std::time::Instant::now();
-    let text = std::fs::read_to_string(folder.join("truth.json")).context("truth.json")?;
-    let truth: Truth = serde_json::from_str(&text).context("truth.json")?;
+    let truth = truth::read(folder).context("truth.json")?;
     let experiment = truth.case.experiment().clone();
     let mut analysis = Analysis::with_labels(AnalysisOptions::default(), Traces::new(None));
     Capture::open(folder.join(recording_file(Host::Sender, experiment.recording.format)))?
