@@ -1,8 +1,6 @@
 //! A whole file: it is read to an end, every flow is opened before it speaks and closed once, the summary's counts
 //! agree with what the sink was told, and reading it again tells the same.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_capture::{Capture, Oddity};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
 use std::collections::HashSet;
@@ -36,7 +34,7 @@ impl Sink for Checked {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     let run = || {
         let mut sink = Checked::default();
         let summary =
@@ -58,4 +56,4 @@ fuzz_target!(|data: &[u8]| {
     let (again, sink_again) = run();
     assert_eq!(sink.hash.finish(), sink_again.hash.finish());
     assert_eq!(summary.ok(), again.ok());
-});
+}

@@ -1,8 +1,6 @@
 //! What either end of a copy can be sent: messages on the control channel, records on a data connection, and blocks in any
 //! order. Nothing panics, accepted paths stay below their folder, and a file is whole only with each of its blocks.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_copy::arrivals::Arrivals;
 use slowpath_copy::protocol::block::{self, BLOCK, Record, blocks};
 use slowpath_copy::protocol::{MOST_DIGESTS, MOST_MESSAGE, Message};
@@ -11,7 +9,7 @@ use std::collections::HashSet;
 /// Files that blocks are sent for.
 const SIZES: [Option<u64>; 4] = [Some(0), None, Some(1), Some(3 * BLOCK + 7)];
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn try_input(bytes: &[u8]) {
     let mut left = bytes;
     while let Ok(Some((message, length))) = Message::read(left) {
         assert!(length <= MOST_MESSAGE + 4);
@@ -63,4 +61,4 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(Record::Data { data, .. }) = block::read(bytes) {
         assert!(!data.is_empty() && data.len() as u64 <= BLOCK);
     }
-});
+}

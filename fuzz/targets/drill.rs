@@ -1,13 +1,12 @@
 //! A script in packetdrill's language: it is read or refused with a place in it, and what can be read can be run on
 //! the model to its end.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_drill::{Config, Modelled, Script, Source, run};
 use slowpath_kernels::registry;
 use slowpath_model::shown;
 
-fuzz_target!(|data: &str| {
+pub fn try_input(data: &[u8]) {
+    let Ok(data) = std::str::from_utf8(data) else { return };
     let source = Source::new("fuzz.pkt", data);
     match Script::parse(&source, &Config::default()) {
         Ok(script) => {
@@ -22,4 +21,4 @@ fuzz_target!(|data: &str| {
             assert_eq!(shown::hidden(&text, None), None);
         }
     }
-});
+}

@@ -1,8 +1,6 @@
 //! A program, as one that a profile was recorded of, as the kernel and as the kernel's list of symbols: each is read to an end, with its
 //! functions and what was put into them.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_profile::{Contents, SymbolSources, read};
 use std::fs;
 use std::io::Cursor;
@@ -46,7 +44,7 @@ fn samples(options: &SymbolSources) -> u64 {
     profile.entries.iter().map(|entry| entry.samples).sum()
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     let program = FOLDER.join("program");
     fs::write(&program, data).expect("a disk with room");
     let root = Some(FOLDER.clone());
@@ -58,4 +56,4 @@ fuzz_target!(|data: &[u8]| {
     // A list of symbols is text.
     let kind = &kinds[usize::from(!data.starts_with(b"\x7f"))];
     assert_eq!(samples(kind), LENGTH / STEP);
-});
+}

@@ -1,12 +1,11 @@
 //! A line of notation: what is read is written so that it is read back.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_model::Event;
 
-fuzz_target!(|line: &str| {
+pub fn try_input(line: &[u8]) {
+    let Ok(line) = std::str::from_utf8(line) else { return };
     if let Ok(event) = line.parse::<Event>() {
         let written = event.to_string();
         assert_eq!(written.parse(), Ok(event), "{line} became {written}");
     }
-});
+}

@@ -1,12 +1,11 @@
 //! A diagnosis from anywhere: nothing of it is planned that slowpath does not advise about a capture.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_remedies::Setting;
 use slowpath_tune::Plan;
 use slowpath_tune::plan::{Here, Made, findings, propose_advised};
 
-fuzz_target!(|data: &str| {
+pub fn try_input(data: &[u8]) {
+    let Ok(data) = std::str::from_utf8(data) else { return };
     let Ok(flows) = findings("fuzz.json", data) else { return };
     let address = "192.0.2.1".parse().expect("an address");
     for here in [Here::Sender, Here::Receiver, Here::At(address)] {
@@ -27,4 +26,4 @@ fuzz_target!(|data: &str| {
         let text = plan.to_toml();
         assert_eq!(Plan::from_toml("again.toml", &text).as_ref(), Ok(&plan), "{text}");
     }
-});
+}

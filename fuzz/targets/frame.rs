@@ -1,11 +1,9 @@
 //! A frame of any link type (its first two bytes) and any length on the wire (the next four): the short way finds
 //! what the long way finds.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_capture::{LinkType, decode};
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     let Some((&[a, b, c, d, e, f], frame)) = data.split_first_chunk() else { return };
     let link = LinkType(u16::from_be_bytes([a, b]));
     let wire = u32::from_be_bytes([c, d, e, f]);
@@ -15,4 +13,4 @@ fuzz_target!(|data: &[u8]| {
     {
         assert_eq!(Ok(packet), long);
     }
-});
+}

@@ -1,9 +1,7 @@
 //! A far end that answers anything at any time: each train ends by its deadline, with a result or an error, and a whole
 //! measurement ends too.
-#![no_main]
 
-use libfuzzer_sys::arbitrary::{Arbitrary, Error, Result, Unstructured};
-use libfuzzer_sys::fuzz_target;
+use arbitrary::{Arbitrary, Error, Result, Unstructured};
 use slowpath_model::Instant;
 use slowpath_probe::far_end::End;
 use slowpath_probe::findings::{Found, Wanted};
@@ -194,6 +192,6 @@ fn run(bytes: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     let _ = run(&mut Unstructured::new(data));
-});
+}

@@ -1,10 +1,8 @@
 //! TCP options, whole and cut at every byte: what was read before the cut stays.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_wire::tcp::Options;
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     let data = &data[..data.len().min(40)];
     let whole = Options::parse(data, false);
     assert!(whole.sack_edges().count() <= 4);
@@ -15,4 +13,4 @@ fuzz_target!(|data: &[u8]| {
         assert!(cut.window_scale.is_none() || whole.window_scale.is_some());
         assert!(cut.sack.is_empty() || !whole.sack.is_empty());
     }
-});
+}

@@ -1,12 +1,11 @@
 //! A plan that somebody edited: it is read back as it is written, and each change is words of a known program; or its faults
 //! have lines.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_remedies::Setting;
 use slowpath_tune::Plan;
 
-fuzz_target!(|data: &str| {
+pub fn try_input(data: &[u8]) {
+    let Ok(data) = std::str::from_utf8(data) else { return };
     match Plan::from_toml("fuzz.toml", data) {
         Ok(plan) => {
             let text = plan.to_toml();
@@ -38,4 +37,4 @@ fuzz_target!(|data: &str| {
             assert!(bad.faults.iter().all(|fault| (1..=lines + 1).contains(&fault.line)), "{bad}");
         }
     }
-});
+}

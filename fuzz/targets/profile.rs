@@ -1,8 +1,6 @@
 //! A profile in any format: it is read to an end, what its entries name is there, and what is written of it is read back
 //! with as many samples. The same for what a host did meanwhile.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_cost::{Count, Entry, Profile, Roots};
 use slowpath_profile::{Contents, Measure, SymbolSources, read, work, write_folded, write_pprof};
 use std::io::Cursor;
@@ -47,7 +45,7 @@ fn who_called(profile: &Profile) {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     work_is_kept(data);
     let Ok(input) = read("fuzz", Cursor::new(data), &APART) else { return };
     let profile = match &input.contents {
@@ -84,4 +82,4 @@ fuzz_target!(|data: &[u8]| {
     write_pprof(profile, 0, &mut packed).expect("memory");
     let again = read("pprof", Cursor::new(&packed), &APART).expect("what was written is read");
     assert_eq!(samples(&again.contents, 0), total);
-});
+}

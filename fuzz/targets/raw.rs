@@ -1,8 +1,6 @@
 //! What the probe is said to have told, from a file: it is read to an end, only flows that are open are told of, and what
 //! hosts reported can be summed up.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_analyses::hosts::Hosts;
 use slowpath_live::replay;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
@@ -31,7 +29,7 @@ impl Sink for Checked {
     }
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn try_input(bytes: &[u8]) {
     let mut checked = Checked::default();
     if replay(bytes, &mut checked).is_ok() {
         assert!(checked.open.is_empty(), "{:?} are not closed", checked.open);
@@ -40,4 +38,4 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = (account.bounds(), account.carried(), account.lasted());
         }
     }
-});
+}

@@ -3,9 +3,7 @@
 //!
 //! The input is a list of changes to a sound file, each of four bytes, since a Parquet file from scratch is out of a
 //! fuzzer's reach: its first byte names the table, then what is done, where (two bytes) and with what.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_model::{
     Bytes, CaState, End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Instant, Mark, Sink,
     SocketSample, Wait,
@@ -35,7 +33,7 @@ struct Sound {
 }
 
 static SOUND: LazyLock<Sound> = LazyLock::new(|| {
-    let folder = std::env::temp_dir().join(format!("slowpath-fuzz-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("slowpath-fuzz-recording-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     let mut writer = Writer::create(&folder, About::default()).expect("a folder to write to");
     let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
@@ -112,7 +110,7 @@ fn change(table: &mut Vec<u8>, edit: [u8; 4]) {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     let Some((table, edits)) = data.split_first() else { return };
     let sound = &*SOUND;
     let (file, contents) = &sound.tables[usize::from(*table) % sound.tables.len()];
@@ -130,4 +128,4 @@ fuzz_target!(|data: &[u8]| {
         assert!((sink.told..=sink.told + sink.flows).contains(&summary.events));
     }
     fs::write(file, contents).expect("a disk with room");
-});
+}

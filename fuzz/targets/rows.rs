@@ -3,9 +3,7 @@
 //!
 //! The input is a list of rows: which table, and the cells in the order of its columns. They are written as sound Parquet, so
 //! that what is fuzzed is the reading of rows and not of pages, which is that of `recording`.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::SerializedFileWriter;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
@@ -171,7 +169,7 @@ impl Sink for Checked {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn try_input(data: &[u8]) {
     let mut bytes = Bytes(data);
     let mut all: Vec<Rows> = TABLES.iter().map(Rows::new).collect();
     let mut count = 0;
@@ -197,4 +195,4 @@ fuzz_target!(|data: &[u8]| {
     // What is read last is the row before the first that makes no sense, or the last one.
     assert!(summary.events <= count.unsigned_abs() && summary.damage.is_some());
     assert!((summary.events..=summary.events + summary.flows).contains(&sink.passed));
-});
+}

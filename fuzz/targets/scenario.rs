@@ -1,12 +1,11 @@
 //! A scenario file, its lines that begin with `--set ` being overrides: it is a scenario with an estimate and settings to
 //! explain, or its errors can be shown.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_model::shown;
 use slowpath_scenario::{Estimate, Override, check};
 
-fuzz_target!(|data: &str| {
+pub fn try_input(data: &[u8]) {
+    let Ok(data) = std::str::from_utf8(data) else { return };
     let (overrides, lines): (Vec<&str>, Vec<&str>) =
         data.lines().partition(|line| line.starts_with("--set "));
     let overrides: Vec<Override> =
@@ -24,4 +23,4 @@ fuzz_target!(|data: &str| {
             assert!(!rejected.findings().is_empty());
         }
     }
-});
+}

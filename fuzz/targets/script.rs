@@ -1,12 +1,11 @@
 //! A flow written in the model's notation, a line an event: its analysis comes to an end, and no instant of the flow is
 //! in two spells or in none.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_model::{Endpoint, Event, FlowEnd, FlowId, FlowKey, Sink};
 
-fuzz_target!(|data: &str| {
+pub fn try_input(data: &[u8]) {
+    let Ok(data) = std::str::from_utf8(data) else { return };
     let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
     let mut analysis = Analysis::new(AnalysisOptions::default());
     analysis.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
@@ -23,4 +22,4 @@ fuzz_target!(|data: &str| {
         assert!(direction.spells.iter().all(|spell| spell.from < spell.to));
         assert!(direction.spells.windows(2).all(|pair| pair[0].to == pair[1].from));
     }
-});
+}
