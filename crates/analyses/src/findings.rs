@@ -174,8 +174,16 @@ impl<'a> Material<'a> {
     }
 
     /// How sure `cause` is. High means that no alternative is left: facts of the headers, and what was seen next to the
-    /// end concerned.
+    /// end concerned, unless the capture missed much of it.
     fn confidence(&self, cause: Cause) -> Confidence {
+        let misses_much = self.sent.unseen_share() >= thresholds::MISSES_MUCH;
+        let is_of_few = cause.limit() == Limit::Connection || cause.is_reset();
+        let most = if misses_much && !is_of_few { Confidence::Medium } else { Confidence::High };
+        self.confidence_of_seen(cause).min(most)
+    }
+
+    /// How sure `cause` is by what the capture has.
+    fn confidence_of_seen(&self, cause: Cause) -> Confidence {
         let at_sender = self.vantage == Vantage::At(self.from) && !self.is_vantage_guessed;
         let high_if = |sure: bool| if sure { Confidence::High } else { Confidence::Medium };
         match cause {

@@ -367,6 +367,11 @@ impl Measures {
         self.unique_bytes + self.unseen_bytes
     }
 
+    /// The share of that which the capture missed, 0 to 1.
+    pub fn unseen_share(&self) -> f64 {
+        self.unseen_bytes.get() as f64 / self.moved().get().max(1) as f64
+    }
+
     /// Segments retransmitted, spuriously or not, counted in the same way.
     pub fn retransmitted(&self) -> u64 {
         self.labels.retransmission + self.labels.spurious + self.unusual().retransmitted_merged

@@ -146,7 +146,14 @@ pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
 
 pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
     let waits = format!(" Here that took {} in all.", time(facts.finding.lasted));
-    vec![
+    let one_segment = facts.report.directions[facts.finding.from.index()].overview.one_segment.then(|| {
+        Advice::new(
+            "Never more than one segment was in flight. If that is not by its writes, the sender's TCP keeps no more than \
+             one, as small stacks such as uIP do: then no setting of the sender helps but one that cuts each segment in two \
+             (uip-split), so that the receiver acknowledges at once.",
+        )
+    });
+    let mut advice = vec![
         Advice::new(format!(
             "A write smaller than a segment waited until the data before it was acknowledged (Nagle's \
              algorithm, RFC 896), and the receiver delayed that ACK, to send it together with an answer \
@@ -173,7 +180,9 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
             "quickack 1",
             "acknowledges every segment at once",
         )),
-    ]
+    ];
+    advice.extend(one_segment);
+    advice
 }
 
 pub(crate) fn protocol_window(facts: &Facts<'_>) -> Vec<Advice> {

@@ -4,7 +4,7 @@ use crate::captures::{at_random, losing};
 use crate::transfer::{MS, Setup, Taps, transfer};
 use crate::wire::{ENDS, Frame, Passed, file_of, frames, report};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_analyses::{Analysis, AnalysisOptions, Confidence, Limit};
 use slowpath_model::{Bytes, End};
 use slowpath_runs::input::analyse;
 use std::fs;
@@ -73,9 +73,8 @@ fn what_was_sent_before_the_capture_is_not_missing() {
     }
 }
 
-/// What was acknowledged had arrived, whether or not the capture has it.
-#[test]
-fn what_is_missing_from_a_capture_was_moved() {
+/// A transfer, and what a capture has of it that misses every third segment with data.
+fn a_third_missing() -> [Vec<Passed>; 2] {
     let whole = bulk().a;
     let mut nth = 0;
     let mut missing = whole.clone();
@@ -83,6 +82,13 @@ fn what_is_missing_from_a_capture_was_moved() {
         nth += u32::from(segment.from == End::A && segment.len > 0);
         segment.from == End::B || segment.len == 0 || nth % 3 != 0
     });
+    [whole, missing]
+}
+
+/// What was acknowledged had arrived, whether or not the capture has it.
+#[test]
+fn what_is_missing_from_a_capture_was_moved() {
+    let [whole, missing] = a_third_missing();
     let moved = |passed: &[Passed]| {
         let report = report(passed);
         let text = slowpath_views::words::moved(&report);
@@ -90,4 +96,19 @@ fn what_is_missing_from_a_capture_was_moved() {
     };
     let (all, some) = (moved(&whole), moved(&missing));
     assert_eq!((&all.0, all.1, some.1), (&some.0, false, true));
+}
+
+#[test]
+fn verdict_on_a_part_of_the_data_says_so_and_is_not_sure() {
+    let [whole, missing] = a_third_missing().map(|passed| report(&passed));
+    let is_sure = |report: &FlowReport| {
+        let findings = report.directions.iter().flat_map(|direction| &direction.findings);
+        findings
+            .filter(|one| one.cause.limit() != Limit::Connection)
+            .any(|one| one.confidence == Confidence::High)
+    };
+    assert!(is_sure(&whole) && !is_sure(&missing), "{:#?}", missing.main().findings);
+    let said = |report: &FlowReport| slowpath_views::words::ending(report).unwrap_or_default();
+    assert!(said(&missing).contains("33 % of what it moved is not in the capture"), "{}", said(&missing));
+    assert!(!said(&whole).contains("is not in the capture"), "{}", said(&whole));
 }

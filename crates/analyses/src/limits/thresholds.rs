@@ -569,6 +569,9 @@ pub const FAR_SOONER: i64 = 4;
 /// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
 pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
 
+/// A capture that misses this part of the data shows nothing for certain but how a connection opened and ended.
+pub const MISSES_MUCH: f64 = 0.05;
+
 /// What held the sender for this part of the time made the transfer as fast as it was.
 pub const NEARLY_ALL_TIME: f64 = 0.9;
 

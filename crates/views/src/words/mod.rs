@@ -213,10 +213,21 @@ fn times(number: u64) -> String {
     }
 }
 
-/// How the connection ended, if that matters and the verdict does not say it, and what never came.
+/// How the connection ended, if that matters and the verdict does not say it, what never came, and what the capture missed.
 pub fn ending(flow: &FlowReport) -> Option<String> {
-    let sentences: Vec<String> = [end_of(flow), missing(flow)].into_iter().flatten().collect();
+    let sentences: Vec<String> = [end_of(flow), missing(flow), unseen(flow)].into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// How much the capture missed, if that is enough to make counts wrong.
+fn unseen(flow: &FlowReport) -> Option<String> {
+    const LEAST: f64 = 0.01;
+    let share = flow.main().measures.unseen_share();
+    let text = format!(
+        "{} of what it moved is not in the capture: counts of segments and losses are of the rest.",
+        percent(share)
+    );
+    (share >= LEAST).then_some(text)
 }
 
 /// What never came past a tap that is not next to the sender.
