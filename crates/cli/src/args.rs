@@ -83,7 +83,7 @@ pub enum Command {
     Papers(Papers),
     /// Compare buffer-tuning techniques on a path: throughput, and memory
     CompareTunings(CompareTunings),
-    /// Predict what a captured transfer would get with other settings
+    /// Predict what a captured transfer would get with other settings, or with another kernel
     WhatIf(WhatIf),
     /// Check which host settings would limit a transfer, and how to fix them
     Doctor(Doctor),

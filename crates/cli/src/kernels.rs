@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::console;
 use clap::Args;
-use slowpath_kernels::registry;
+use slowpath_kernels::Release;
 use slowpath_views::help;
 use slowpath_views::kernels::{Layout, Table};
 use std::io::Write;
@@ -14,7 +14,7 @@ use std::io::Write;
 pub struct Kernels {
     /// The kernels to show, such as 6.18 or linux-2.6.14; all without any
     #[arg(value_name = "NAME")]
-    names: Vec<String>,
+    names: Vec<Release>,
     /// Also say what each choice means, where the kernel has it, and what changed it between these kernels
     #[arg(long)]
     sources: bool,
@@ -27,12 +27,8 @@ pub struct Kernels {
 }
 
 pub fn run(args: &Kernels) -> anyhow::Result<Outcome> {
-    let named = args.names.iter().map(|name| registry::find(name));
-    let mut kernels = named.collect::<Result<Vec<_>, _>>()?;
-    if kernels.is_empty() {
-        kernels = registry::all();
-    }
-    let table = Table::of(&kernels);
+    let all = if args.names.is_empty() { &Release::ALL[..] } else { &args.names };
+    let table = Table::of(&all.iter().map(|kernel| kernel.profile()).collect::<Vec<_>>());
     let text = || table.text(Layout { sources: args.sources, sysctls: args.sysctls });
     console::print_result(args.json, || &table, |out| write!(out, "{}", text()))?;
     Ok(Outcome::Whole)

@@ -1,26 +1,31 @@
 //! `slowpath what-if`: a captured transfer with other settings.
 
 use crate::console::{self, Console};
-use crate::output::Force;
-use crate::{Outcome, choice::places, recording};
+use crate::{Outcome, choice::places, output::Force, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::{Analysis, VantageOverride};
+use slowpath_kernels::Release;
 use slowpath_model::FlowId;
-use slowpath_runs::interrupt::Interrupt;
-use slowpath_runs::{input::options, values::flow_id, what_if};
+use slowpath_runs::what_if::{Wanted, answer};
+use slowpath_runs::{input::options, interrupt::Interrupt, values::flow_id};
 use slowpath_views::what_if::{self as view, WhatIfDocument};
 use slowpath_whatif::{Remedy, Traces};
 use std::path::PathBuf;
 
 /// Arguments of `what-if`.
 #[derive(Args)]
-#[command(after_long_help = view::HELP)]
+#[command(after_long_help = view::HELP, visible_alias = "upgrade-check")]
 pub struct WhatIf {
     /// The capture, or - for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     #[arg(long = "try", value_name = "REMEDY", help = view::TRY)]
     tries: Vec<Remedy>,
+    /// The kernel that both hosts ran, as `slowpath kernels` names it
+    #[arg(long, value_name = "KERNEL", default_value = "6.18")]
+    from: Release,
+    #[arg(long, value_name = "KERNEL", conflicts_with = "tries", help = view::TO)]
+    to: Option<Release>,
     /// The flow with this number, as `slowpath flows` prints it; by default the one with the most data
     #[arg(long, value_name = "N", value_parser = flow_id)]
     flow: Option<FlowId>,
@@ -45,7 +50,8 @@ pub fn run(args: &WhatIf, console: &Console) -> anyhow::Result<Outcome> {
     let interrupt = Interrupt::listen()?;
     let bar = console.working("fitting");
     let at = |stage| bar.tell(&view::stage(stage));
-    let answer = what_if::answer(analysis, args.flow, &args.tries, interrupt.flag(), &at);
+    let wanted = Wanted { kernel: args.from, upgrade: args.to, tries: &args.tries };
+    let answer = answer(analysis, args.flow, wanted, interrupt.flag(), &at);
     drop(bar);
     recording::require(args.flow.unwrap_or(FlowId(1)), answer.is_some(), &read)?;
     let Some(answer) = answer else { return Ok(Outcome::Partial) };

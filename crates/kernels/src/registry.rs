@@ -9,6 +9,7 @@ use crate::transmit::TransmitPath;
 use slowpath_tcp::Choices;
 use slowpath_tcp::clock::Clock;
 use slowpath_tcp::sysctl::Sysctls;
+use std::str::FromStr;
 
 /// A choice of a [`KernelProfile`].
 pub type Choice = choice::Choice<KernelProfile>;
@@ -51,9 +52,7 @@ pub fn all() -> Vec<KernelProfile> {
 
 /// The kernel with this name, with or without `linux-`; `None` if there is none.
 pub fn named(name: &str) -> Option<KernelProfile> {
-    let release = name.strip_prefix("linux-").unwrap_or(name);
-    let found = Release::ALL.into_iter().find(|kernel| kernel.name().strip_prefix("linux-") == Some(release));
-    found.map(Release::profile)
+    name.parse::<Release>().ok().map(Release::profile)
 }
 
 /// There is no kernel with this name.
@@ -64,13 +63,25 @@ pub struct UnknownKernel {
     pub name: String,
 }
 
+/// With or without `linux-`.
+impl FromStr for Release {
+    type Err = UnknownKernel;
+
+    fn from_str(name: &str) -> Result<Self, UnknownKernel> {
+        let release = name.strip_prefix("linux-").unwrap_or(name);
+        let found =
+            Self::ALL.into_iter().find(|kernel| kernel.name().strip_prefix("linux-") == Some(release));
+        found.ok_or_else(|| UnknownKernel { name: name.to_owned() })
+    }
+}
+
 /// The kernel with this name, as [`named`] finds it.
 ///
 /// # Errors
 ///
 /// If there is none.
 pub fn find(name: &str) -> Result<KernelProfile, UnknownKernel> {
-    named(name).ok_or_else(|| UnknownKernel { name: name.to_owned() })
+    name.parse().map(Release::profile)
 }
 
 /// The declarations of one part of a profile.

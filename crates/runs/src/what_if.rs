@@ -3,10 +3,12 @@
 use crate::parallel;
 use slowpath_analyses::Analysis;
 use slowpath_analyses::report::FlowReport;
+use slowpath_kernels::Release;
 use slowpath_model::{Bytes, FlowId, FlowKey, Instant};
 use slowpath_whatif::predict::{Job, Trial, best_first, jobs, pairs, predictions, singles};
 use slowpath_whatif::reproduce::{together, with_control};
 use slowpath_whatif::seen::largest;
+use slowpath_whatif::upgrade::tries;
 use slowpath_whatif::{Control, Fitted, Predicted, Refusal, Remedy, Reproduced, Seen, Traces, fit, readings};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -44,12 +46,28 @@ pub struct Predictions {
     pub tried: Vec<Predicted>,
 }
 
-/// Fits a transfer, checks the fit and tries the remedies: those that are `asked` for, or those that the verdict suggests. The
-/// transfer is `flow`, or the one with the most data. `None` if the capture has no such flow.
+/// What to find out about a transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The kernel that its hosts ran.
+    pub kernel: Release,
+    /// What another kernel would make of it, change by change.
+    pub upgrade: Option<Release>,
+    /// What to try, alone and in pairs, if it is not an upgrade; without any, what the verdict suggests.
+    pub tries: &'a [Remedy],
+}
+
+impl Wanted<'_> {
+    /// What the verdict suggests, of hosts with today's kernel.
+    pub const SUGGESTED: Self = Self { kernel: Release::Linux6_18, upgrade: None, tries: &[] };
+}
+
+/// Fits a transfer, checks the fit and tries what is wanted. The transfer is `flow`, or the one with the most data. `None` if
+/// the capture has no such flow.
 pub fn answer(
     analysis: Analysis<Traces>,
     flow: Option<FlowId>,
-    asked: &[Remedy],
+    wanted: Wanted<'_>,
     stop: &AtomicBool,
     at: &(dyn Fn(Stage) + Sync),
 ) -> Option<Answer> {
@@ -62,7 +80,7 @@ pub fn answer(
     let shared = Span::of(report).shared_by(reports.iter().map(Span::of));
     let captured = seen(report, &mut traces);
     let result = match &captured {
-        Ok(seen) => predict(seen, shared, asked, stop, at),
+        Ok(seen) => predict(seen, shared, wanted, stop, at),
         Err(refusal) => Err(refusal.clone()),
     };
     Some(Answer { flow: report.id, key: report.key, captured: captured.ok(), result })
@@ -110,23 +128,28 @@ impl Span {
 pub fn predict(
     seen: &Seen,
     shared: u64,
-    asked: &[Remedy],
+    wanted: Wanted<'_>,
     stop: &AtomicBool,
     at: &(dyn Fn(Stage) + Sync),
 ) -> Result<Predictions, Refusal> {
-    let found = reproduced(seen, shared, stop, at)?;
-    let one = singles(seen, &found, asked);
+    let found = reproduced(seen, shared, wanted.kernel, stop, at)?;
+    let one = match wanted.upgrade {
+        Some(to) => tries(wanted.kernel, to).into_iter().map(|remedy| vec![remedy]).collect(),
+        None => singles(seen, &found, wanted.tries),
+    };
     // As many pairs as there can be, and the transfer as it is.
-    let all = one.len() * (one.len() + 1) / 2 + 1;
-    let run = |trials: &[Trial]| simulated(seen, &found, trials, all, stop, at);
+    let paired = if wanted.upgrade.is_some() { 0 } else { one.len() * one.len().saturating_sub(1) / 2 };
+    let run = |trials: &[Trial]| simulated(seen, &found, trials, one.len() + paired + 1, stop, at);
     let unchanged = run(&[Trial::new()])?.pop();
     let mut tried = run(&one)?;
-    tried.extend(run(&pairs(&tried))?);
+    if paired > 0 {
+        tried.extend(run(&pairs(&tried))?);
+    }
     best_first(&mut tried);
     Ok(Predictions { found, unchanged, tried })
 }
 
-/// Fits a transfer and checks the fit.
+/// Fits a transfer between hosts with this kernel, and checks the fit.
 ///
 /// # Errors
 ///
@@ -134,11 +157,12 @@ pub fn predict(
 pub(crate) fn reproduced(
     seen: &Seen,
     shared: u64,
+    kernel: Release,
     stop: &AtomicBool,
     at: &(dyn Fn(Stage) + Sync),
 ) -> Result<Reproduced, Refusal> {
     at(Stage::Checking);
-    let fitted = fit(seen, shared)?;
+    let fitted = Fitted { kernel, ..fit(seen, shared)? };
     let each = |fitted: Fitted| Control::ALL.map(|control| (fitted.clone(), control));
     let all: Vec<(Fitted, Control)> = readings(seen, &fitted).into_iter().flat_map(each).collect();
     let work = |(fitted, control): &(Fitted, Control)| with_control(seen, fitted, *control, stop).map(Some);

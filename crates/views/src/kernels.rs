@@ -58,7 +58,7 @@ pub struct Change {
 }
 
 impl Change {
-    fn of(change: &slowpath_kernels::Change) -> Self {
+    pub(crate) fn of(change: &slowpath_kernels::Change) -> Self {
         Self {
             kernel: change.release.name(),
             since: change.origin.text(),

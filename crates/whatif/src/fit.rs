@@ -4,7 +4,9 @@ use crate::fitted::{Basis, Control, Fitted, Known, ReceiveBuffer, Writing};
 use crate::loss;
 use crate::refusal::Refusal;
 use crate::seen::Seen;
+use crate::upgrade;
 use slowpath_analyses::{Cause, Limit};
+use slowpath_kernels::Release;
 use slowpath_model::{Bytes, Rate, Vantage};
 
 /// Fewer segments do not show a path: less than three rounds of slow start (RFC 6928).
@@ -109,6 +111,7 @@ pub fn fit(seen: &Seen, shared: u64) -> Result<Fitted, Refusal> {
         receive: receive_buffer(seen, scaling),
         first_buffer: first_buffer(seen),
         send: send_buffer(seen),
+        send_most: send_most(seen),
         writing: Writing { waits_for_nic: true, nodelay: true },
         merges: seen.super_packets > 0,
         controls: Control::ALL.to_vec(),
@@ -121,6 +124,7 @@ pub fn fit(seen: &Seen, shared: u64) -> Result<Fitted, Refusal> {
         sack,
         scaling,
         super_packets: seen.super_packets > 0,
+        kernel: Release::Linux6_18,
         lasted: seen.lasted,
     })
 }
@@ -227,16 +231,29 @@ fn send_buffer(seen: &Seen) -> Option<Known<Bytes>> {
     (seen.of_limit(Limit::SendBuffer) >= BUFFERED).then_some(size)
 }
 
+/// The default of `tcp_wmem` (6.18): the largest send buffer.
+pub(crate) const WMEM_MOST: Bytes = Bytes::kib(4 * 1024);
+
+/// A buffer of the default's size holds half of it as payload at least. Where more was in flight and the buffer did not show, it
+/// may be larger: four times as much never shows.
+fn send_most(seen: &Seen) -> Bytes {
+    let flight = seen.flight.get();
+    let is_beyond = flight > WMEM_MOST.get() / 2 && seen.of_limit(Limit::SendBuffer) < BUFFERED;
+    if is_beyond { Bytes::new(4 * flight) } else { WMEM_MOST }
+}
+
 /// What a capture leaves open of the hosts, where that matters: each is tried, the usual one first.
 pub fn readings(seen: &Seen, fitted: &Fitted) -> Vec<Fitted> {
     let mut all = vec![fitted.clone()];
     if seen.of_limit(Limit::ReceiveWindow) >= LIMITED {
         let untuned = untuned(seen, fitted).map(|receive| Fitted { receive, ..fitted.clone() });
         all.extend(untuned);
-        if fitted.merges {
-            let unmerged: Vec<Fitted> =
-                all.iter().map(|one| Fitted { merges: false, ..one.clone() }).collect();
-            all.extend(unmerged);
+        // Before 6.6, a window does not depend on the memory that packets take, and so does not show it.
+        let is_hidden = upgrade::value("buffer-arithmetic", &fitted.kernel.profile()) != "scaling-ratio";
+        if fitted.merges || is_hidden {
+            let otherwise: Vec<Fitted> =
+                all.iter().map(|one| Fitted { merges: !one.merges, ..one.clone() }).collect();
+            all.extend(otherwise);
         }
     }
     if fitted.send.is_some() {

@@ -1,6 +1,7 @@
 //! A transfer's fitted values, each with its range and what it was read from.
 
 use crate::exchange::Requests;
+use slowpath_kernels::Release;
 use slowpath_model::{Bytes, Rate};
 use std::fmt;
 use std::time::Duration;
@@ -208,6 +209,8 @@ pub struct Fitted {
     pub first_buffer: Known<Bytes>,
     /// A send buffer of fixed size, as `setsockopt` is given it; `None`: it never was the limit.
     pub send: Option<Known<Bytes>>,
+    /// To which a send buffer that is tuned may grow: the third of `tcp_wmem`.
+    pub send_most: Bytes,
     /// How its writer and its NIC fill that send buffer.
     pub writing: Writing,
     /// The receiver's NIC merges packets, in pages of 2 KiB each, and so what they take of the receive buffer (`PacketMemory`).
@@ -232,6 +235,8 @@ pub struct Fitted {
     pub scaling: [bool; 2],
     /// The sender's capture has super-packets.
     pub super_packets: bool,
+    /// The kernel of both hosts, which a capture does not show.
+    pub kernel: Release,
     /// How long the captured transfer took.
     pub lasted: Duration,
 }

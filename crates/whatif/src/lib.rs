@@ -7,6 +7,7 @@
 //! - [`scenario`]: the fit as a scenario; [`mod@simulate`]: a run of it.
 //! - [`reproduce`]: the fit adjusted and checked; [`check`]: its tolerances.
 //! - [`remedy`]: what can be tried; [`predict`]: the runs of each try, and their range.
+//! - [`upgrade`]: another kernel, change by change.
 //! - [`refusal`]: why nothing is predicted.
 
 pub mod check;
@@ -22,6 +23,7 @@ pub mod scenario;
 pub mod seen;
 pub mod simulate;
 pub mod trace;
+pub mod upgrade;
 
 pub use exchange::Requests;
 pub use fit::{fit, readings};
@@ -33,3 +35,4 @@ pub use reproduce::{Model, Reproduced};
 pub use seen::Seen;
 pub use simulate::simulate;
 pub use trace::Traces;
+pub use upgrade::Changed;

@@ -5,7 +5,9 @@ use crate::fitted::{Control, LossProcess, ReceiveBuffer};
 use crate::reproduce::Model;
 use crate::scenario::{Setting, Subject, keys, rate, rmem, time};
 use crate::seen::Seen;
+use crate::upgrade::{Changed, kernel_of, upgrade};
 use slowpath_analyses::{Cause, Limit};
+use slowpath_kernels::Release;
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_model::{Bytes, Rate};
 use std::fmt;
@@ -37,10 +39,14 @@ pub enum Remedy {
     Rtt(Duration),
     /// The bottleneck's queue, in packets.
     Queue(u32),
+    /// Both hosts run this kernel.
+    Kernel(Release),
+    /// Both hosts have one choice or sysctl as another kernel has it. Only an upgrade tries that.
+    Changed(Changed),
 }
 
 /// The names of all remedies, with an example of each value.
-pub const EXAMPLES: [&str; 11] = [
+pub const EXAMPLES: [&str; 12] = [
     "receive-buffer=6MiB",
     "first-receive-buffer=1MiB",
     "send-buffer=4MiB",
@@ -52,6 +58,7 @@ pub const EXAMPLES: [&str; 11] = [
     "rate=100Mbit/s",
     "rtt=20ms",
     "queue=500",
+    "kernel=6.8",
 ];
 
 /// Text that is not a remedy.
@@ -77,14 +84,21 @@ impl Remedy {
             Self::Rate(_) => "rate",
             Self::Rtt(_) => "rtt",
             Self::Queue(_) => "queue",
+            Self::Kernel(_) => "kernel",
+            Self::Changed(changed) => changed.name,
         }
     }
 
     /// Applies it to the settings of a scenario.
     pub fn apply(&self, settings: &mut Vec<Setting>) {
         let remove = |settings: &mut Vec<Setting>, keys: &[&str]| {
-            settings.retain(|setting| !keys.contains(&setting.key));
+            settings.retain(|setting| !keys.contains(&&*setting.key));
         };
+        match self {
+            Self::Kernel(to) => return upgrade(settings, kernel_of(settings), *to),
+            Self::Changed(changed) => return changed.apply(settings),
+            _ => {}
+        }
         let [first, largest] = receive_sizes(settings);
         let mut put = |subject, key, value| {
             remove(settings, &[key]);
@@ -121,6 +135,7 @@ impl Remedy {
             }
             Self::Rtt(new) => put(Subject::Rtt, keys::DELAY, time(new / 2)),
             Self::Queue(packets) => put(Subject::Queue, keys::QUEUE, format!("{packets} packets")),
+            Self::Kernel(_) | Self::Changed(_) => {}
         }
     }
 }
@@ -153,6 +168,8 @@ impl fmt::Display for Remedy {
             Self::Rate(rate) => rate.fmt(f),
             Self::Rtt(rtt) => f.write_str(&duration_text(*rtt)),
             Self::Queue(packets) => packets.fmt(f),
+            Self::Kernel(kernel) => f.write_str(kernel.name()),
+            Self::Changed(changed) => f.write_str(&changed.values()[1]),
         }
     }
 }
@@ -208,6 +225,7 @@ impl FromStr for Remedy {
                 }
             }
             "queue" => whole(1_000_000).map(Self::Queue),
+            "kernel" => value.parse().map(Self::Kernel).map_err(|error| unit(&error)),
             _ => Err(refuse("there is no such remedy".to_owned())),
         }
     }

@@ -1,10 +1,13 @@
 //! The fitted scenario: its settings as keys of a scenario file, and the scenario itself.
 
+use crate::fit::WMEM_MOST;
 use crate::fitted::{Control, Fitted, LossProcess, ReceiveBuffer};
 use crate::trace::Loss;
+use slowpath_kernels::Release;
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::loss::{LossConfig, Stretch};
 use slowpath_scenario::{Override, Scenario, check};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -33,6 +36,8 @@ pub enum Subject {
     InitialWindow,
     /// Packet size, options and offloads.
     Packets,
+    /// The hosts' kernel.
+    Kernel,
     /// CPU costs.
     Costs,
 }
@@ -41,7 +46,7 @@ pub enum Subject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The key, as `--set` takes it.
-    pub key: &'static str,
+    pub key: Cow<'static, str>,
     /// The value: text with a unit, or a number, `true` or `false`.
     pub value: String,
     /// What it expresses.
@@ -49,8 +54,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    pub(crate) const fn new(subject: Subject, key: &'static str, value: String) -> Self {
-        Self { key, value, subject }
+    pub(crate) fn new(subject: Subject, key: impl Into<Cow<'static, str>>, value: String) -> Self {
+        Self { key: key.into(), value, subject }
     }
 
     fn as_override(&self) -> Override {
@@ -86,6 +91,8 @@ pub(crate) mod keys {
     pub const CONTROL: &str = "flows.sender.socket.TCP_CONGESTION";
     pub const SLOW_START_AFTER_IDLE: &str = "hosts.sender.sysctl.tcp_slow_start_after_idle";
     pub const INITIAL_WINDOW: &str = "hosts.sender.kernel.initial-window";
+    /// Of both hosts.
+    pub const HOSTS: [&str; 2] = ["hosts.sender", "hosts.receiver"];
     pub const SCALING: [&str; 2] =
         ["hosts.sender.sysctl.tcp_window_scaling", "hosts.receiver.sysctl.tcp_window_scaling"];
 }
@@ -101,6 +108,15 @@ const LONGER: u32 = 6;
 /// The settings of a fit, with one congestion control.
 pub fn settings(fitted: &Fitted, control: Control) -> Vec<Setting> {
     let mut all = Vec::new();
+    if fitted.kernel != Release::Linux6_18 {
+        for host in keys::HOSTS {
+            all.push(Setting::new(
+                Subject::Kernel,
+                format!("{host}.kernel.base"),
+                fitted.kernel.name().to_owned(),
+            ));
+        }
+    }
     let mut put = |subject, key, value| all.push(Setting::new(subject, key, value));
     let limit = fitted.lasted * LONGER + Duration::from_secs(10);
     put(Subject::Limit, "duration", time(limit));
@@ -143,6 +159,9 @@ pub fn settings(fitted: &Fitted, control: Control) -> Vec<Setting> {
         if !is_offered {
             put(Subject::ReceiveBuffer, key, "0".to_owned());
         }
+    }
+    if fitted.send_most != WMEM_MOST {
+        put(Subject::SendBuffer, keys::WMEM, format!("4096 16384 {}", fitted.send_most.get()));
     }
     if let Some(size) = &fitted.send {
         put(Subject::SendBuffer, keys::SO_SNDBUF, bytes(size.value));

@@ -14,6 +14,7 @@ use slowpath_lab::experiment::Experiment;
 use slowpath_lab::host::Host;
 use slowpath_lab::run::recording_file;
 use slowpath_lab::truth;
+use slowpath_runs::what_if::Wanted;
 use slowpath_runs::{parallel, what_if};
 use slowpath_whatif::Traces;
 use std::path::{Path, PathBuf};
@@ -145,7 +146,7 @@ fn one(folder: &Path) -> Result<Fitted> {
     Capture::open(folder.join(recording_file(Host::Sender, experiment.recording.format)))?
         .run(&mut analysis)?;
     let stop = AtomicBool::new(false);
-    let answer = what_if::answer(analysis, None, &[], &stop, &|_| ()).context("no flow")?;
+    let answer = what_if::answer(analysis, None, Wanted::SUGGESTED, &stop, &|_| ()).context("no flow")?;
     let names: Vec<_> =
         folder.components().rev().take(2).map(|part| part.as_os_str().to_string_lossy()).collect();
     let name = format!("{}/{}", names[1], names[0]);

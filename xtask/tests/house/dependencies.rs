@@ -84,7 +84,7 @@ const CRATES: &[Allowed] = &[
     // Its tests compare the handbook's excerpts with the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
     // It fits a scenario to the numbers of a report, and simulates it; who reads the capture is not its matter.
-    allowed(WHATIF, &[MODEL, PATH, SCENARIO, SIMULATOR, ANALYSES], &[]),
+    allowed(WHATIF, &[MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, ANALYSES], &[]),
     // The work of a command between its arguments and its view.
     allowed(
         RUNS,

@@ -51,6 +51,24 @@ fn asked_remedies_are_tried_alone_and_in_pairs() {
 }
 
 #[test]
+fn another_kernel_is_tried_change_by_change() {
+    let (folder, file) = (Captures::new(), shipped(SMALL_WINDOW, "sender"));
+    let asked = ["upgrade-check", &file, "--from", "6.18", "--to", "6.8"];
+    let document = json(&outcome(&run(&folder, &[&asked[..], &["--json"]].concat())).1);
+    assert_eq!(document["kernel"], "linux-6.18");
+    let tried = document["tried"].as_array().expect("a list");
+    let kernel = tried.iter().find(|one| one["remedies"][0] == "kernel=linux-6.8").expect("the kernel");
+    assert!(rate(&kernel["middle_bit_per_s"]) > 1e6);
+    let changed: Vec<&Value> = tried.iter().filter(|one| one["changes"].is_array()).collect();
+    assert_eq!(changed.len(), tried.len() - 1, "all else are its changes, with what made them");
+    let (code, out, _) = outcome(&run(&folder, &asked));
+    assert_eq!(code, 0);
+    assert!(out.contains("linux-6.8 ") && out.contains("alone less than 3 %"), "{out}");
+    let (code, _, err) = outcome(&run(&folder, &["upgrade-check", &file, "--to", "7.99"]));
+    assert!(code == 2 && err.contains("unknown kernel"), "{err}");
+}
+
+#[test]
 fn what_cannot_be_predicted_has_no_number() {
     let folder = Captures::new();
     for (capture, end, why) in [

@@ -5,6 +5,7 @@
 
 use super::{Diagnosed, Transfer};
 use crate::what_if::{Stage, reproduced, simulated};
+use slowpath_kernels::Release;
 use slowpath_model::{Bytes, Rate};
 use slowpath_remedies::Setting;
 use slowpath_remedies::setting::route_attributes;
@@ -103,7 +104,7 @@ fn predict(
 ) -> Result<Vec<Told>, Refusal> {
     let stop = AtomicBool::new(false);
     let seen = transfer.seen.as_ref().map_err(Clone::clone)?;
-    let found = reproduced(seen, transfer.shared, &stop, at)?;
+    let found = reproduced(seen, transfer.shared, Release::Linux6_18, &stop, at)?;
     let model = &found.models[0];
     let trials: Vec<Result<Vec<Remedy>, NotPredicted>> =
         sets.iter().map(|changes| remedies(plan, changes, model, host)).collect();

@@ -19,11 +19,17 @@ Examples:
   slowpath what-if transfer.pcapng
   slowpath what-if transfer.pcapng --try receive-buffer=6MiB --try congestion-control=bbr --try loss=0
   slowpath what-if transfer.pcapng --flow 3 --json
-  slowpath what-if transfer.pcapng --scenario fitted.toml && slowpath run fitted.toml";
+  slowpath what-if transfer.pcapng --scenario fitted.toml && slowpath run fitted.toml
+  slowpath upgrade-check transfer.pcapng --from 5.15 --to 6.8";
+
+/// What `--to` does.
+pub const TO: &str = "\
+Predict what this kernel would make of the transfer, and which of its changes do it: the kernel on both hosts, and each choice \
+and sysctl that it has otherwise, alone, with the commit that changed it";
 
 /// What `--try` takes.
 pub const TRY: &str = "\
 Try this instead of what the verdict suggests, alone and in pairs: receive-buffer=6MiB or send-buffer=4MiB (the largest \
 size that tcp_rmem or tcp_wmem allows, with no fixed buffer), first-receive-buffer=1MiB (the size it begins with), \
 window-scaling=on, congestion-control=cubic, reno or bbr, \
-initial-window=32 (segments), slow-start-after-idle=off, loss=0 or loss=0.1%, rate=100Mbit/s, rtt=20ms, queue=500 (packets)";
+initial-window=32 (segments), slow-start-after-idle=off, loss=0 or loss=0.1%, rate=100Mbit/s, rtt=20ms, queue=500 (packets), kernel=6.8 (on both hosts)";

@@ -1,13 +1,14 @@
 //! The JSON of `slowpath what-if`.
 
 use super::words::{difference, record, refusal};
+use crate::kernels::Change;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, Rate, nanos};
 use slowpath_runs::what_if::{Answer, Predictions};
 use slowpath_whatif::scenario::settings;
-use slowpath_whatif::{Basis, Control, Known, LossProcess, Predicted, ReceiveBuffer, Refusal, Seen};
+use slowpath_whatif::{Basis, Control, Known, LossProcess, Predicted, ReceiveBuffer, Refusal, Remedy, Seen};
 
 /// What came of a transfer (schema slowpath/what-if/1).
 #[derive(Serialize, JsonSchema)]
@@ -35,6 +36,8 @@ pub struct WhatIfDocument {
     simulated: Option<Transfer>,
     /// The fitted scenario's settings; empty if refused.
     scenario: Vec<ScenarioSetting>,
+    /// The kernel that both hosts have in the fit, which no capture shows; null if refused.
+    kernel: Option<&'static str>,
     /// The transfer as it is, with the range of its fit; null if refused.
     unchanged: Option<Prediction>,
     /// The transfer with each remedy and with pairs of them, the best first.
@@ -105,7 +108,7 @@ struct FittedValue {
 #[derive(Serialize, JsonSchema)]
 struct ScenarioSetting {
     /// Its key, as `--set` takes it.
-    key: &'static str,
+    key: String,
     /// Its value.
     value: String,
 }
@@ -129,6 +132,9 @@ struct Prediction {
     next: Option<CauseShare>,
     /// How many simulated runs it rests on.
     runs: u64,
+    /// For a change of another kernel, what made it, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<Change>,
 }
 
 fn cause_share(limit: Limit, cause: Cause, share: f64) -> CauseShare {
@@ -175,6 +181,10 @@ impl Prediction {
             mean_rtt_ns: predicted.mean_rtt.map(nanos),
             next: predicted.next.map(|(limit, cause, share)| cause_share(limit, cause, share)),
             runs: predicted.runs as u64,
+            changes: match predicted.remedies[..] {
+                [Remedy::Changed(changed)] => changed.changes().into_iter().map(Change::of).collect(),
+                _ => Vec::new(),
+            },
         }
     }
 }
@@ -248,7 +258,8 @@ impl WhatIfDocument {
             congestion_control_shows: model
                 .is_some_and(|model| model.fitted.control_basis == Basis::Reproduces),
             simulated: model.map(|model| Transfer::of(&model.simulated)),
-            scenario: settings.into_iter().map(|one| setting(one.key, one.value)).collect(),
+            scenario: settings.into_iter().map(|one| setting(one.key.into_owned(), one.value)).collect(),
+            kernel: model.map(|model| model.fitted.kernel.name()),
             unchanged: found.and_then(|found| found.unchanged.as_ref()).map(|one| Prediction::of(one, rate)),
             tried: found
                 .map(|found| found.tried.iter().map(|one| Prediction::of(one, rate)).collect())

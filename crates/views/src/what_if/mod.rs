@@ -4,9 +4,10 @@ mod help;
 mod json;
 mod scenario;
 mod text;
+mod upgrade;
 mod words;
 
-pub use help::{HELP, TRY};
+pub use help::{HELP, TO, TRY};
 pub use json::WhatIfDocument;
 pub use scenario::scenario;
 pub use text::print;

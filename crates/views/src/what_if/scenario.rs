@@ -37,7 +37,7 @@ pub fn scenario(answer: &Answer, found: &Predictions, name: &str) -> String {
         for setting in own {
             // Each comment once, where its subject first appears.
             text.push_str(&comments.remove(&setting.subject).unwrap_or_default());
-            let key = setting.key.rsplit('.').next().unwrap_or(setting.key);
+            let key = setting.key.rsplit('.').next().unwrap_or(&setting.key);
             let is_bare = setting.value.parse::<u64>().is_ok() || setting.value.parse::<bool>().is_ok();
             let value = if is_bare { setting.value.clone() } else { format!("\"{}\"", setting.value) };
             let _ = writeln!(text, "{key} = {value}");

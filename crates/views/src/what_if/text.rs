@@ -1,5 +1,6 @@
 //! The text of `slowpath what-if`: the fit, its check, and a row for each remedy.
 
+use super::upgrade;
 use super::words::{gain, limited_by, record, refusal, rows};
 use crate::quantity::{counted, duration_or_dash, share};
 use crate::table::Table;
@@ -74,7 +75,17 @@ fn predictions(found: &Predictions, captured: &Seen, look: &Look, out: &mut impl
     );
     look.paragraph(out, "Checked: ", &text)?;
     writeln!(out)?;
-    tried(found, captured.rate, look, out)
+    match upgrade::tried(found) {
+        Some(tried) => upgrade::print(found, tried, look, out)?,
+        None => tried(found, captured.rate, look, out)?,
+    }
+    let runs: usize = found.tried.iter().chain(&found.unchanged).map(|predicted| predicted.runs).sum();
+    let text = format!(
+        "From {}: ranges cover what the capture leaves open and what the check was off by.",
+        counted(runs as u64, "run")
+    );
+    writeln!(out)?;
+    look.faint_paragraph(out, "", &text)
 }
 
 /// The number of each single remedy, by which pairs name it.
@@ -121,12 +132,5 @@ fn tried(found: &Predictions, captured: Rate, look: &Look, out: &mut impl Write)
     if let Some(unchanged) = &found.unchanged {
         row("none".to_owned(), unchanged);
     }
-    table.print(look, out)?;
-    let runs: usize = found.tried.iter().chain(&found.unchanged).map(|predicted| predicted.runs).sum();
-    let text = format!(
-        "From {}: ranges cover what the capture leaves open and what the check was off by.",
-        counted(runs as u64, "run")
-    );
-    writeln!(out)?;
-    look.faint_paragraph(out, "", &text)
+    table.print(look, out)
 }

@@ -165,6 +165,8 @@ pub(super) fn gain(captured: Rate, [low, middle, high]: [Rate; 3]) -> String {
 pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, String)> {
     let mut rows = Vec::new();
     let mut row = |subject, what, value, from| rows.push((subject, what, value, from));
+    let kernel = format!("{} on both hosts", fitted.kernel.name());
+    row(Subject::Kernel, "kernel", kernel, "not shown by a capture; --from names another".to_owned());
     row(Subject::Rate, "bottleneck", value(&fitted.rate, |rate| rate.to_string()), from(&fitted.rate));
     row(Subject::Rtt, "RTT", value(&fitted.rtt, |rtt| duration(*rtt)), from(&fitted.rtt));
     row(
@@ -219,9 +221,12 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
             };
             row(Subject::SendBuffer, "sender's NIC", nic.to_owned(), basis(Basis::Assumed));
         }
-        None => {
-            row(Subject::SendBuffer, "send buffer", "tuned, up to 4 MiB".to_owned(), basis(Basis::Assumed))
-        }
+        None => row(
+            Subject::SendBuffer,
+            "send buffer",
+            format!("tuned, up to {}", fitted.send_most),
+            basis(Basis::Assumed),
+        ),
     }
     let controls: Vec<&str> = fitted.controls.iter().copied().map(Control::name).collect();
     row(Subject::Control, "congestion control", controls.join(" or "), basis(fitted.control_basis));
