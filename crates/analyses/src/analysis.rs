@@ -163,12 +163,14 @@ struct Stray {
 }
 
 impl Stray {
-    /// Whether it belongs to the connection of `report`: one end is the same socket, and the connection was open then.
+    /// Whether it belongs to the connection of `report`, which arrived at its initiator's socket: the connection was open then,
+    /// and did not end well afterwards. A responder's socket may have a connection with anybody.
     fn is_of(&self, report: &FlowReport) -> bool {
         let closing = &report.closing;
         let is_open = closing.fin == [false; 2] && closing.rst == [false; 2];
         report.opening.syn_ack.is_some()
-            && ![report.key.a, report.key.b].contains(&self.from)
+            && self.from != report.key.b
+            && closing.fin != [true; 2]
             && self.at >= report.first
             && (self.at <= report.last || is_open)
     }
@@ -276,8 +278,8 @@ impl<L: Labels> Analysis<L> {
                 Some(Watched::Over(report)) => *report,
                 Some(Watched::Taken) | None => continue,
             };
-            let mut of_ends = [report.key.a, report.key.b].into_iter().filter_map(|end| strays.get(&end));
-            report.closing.stray = of_ends.find(|stray| stray.is_of(&report)).map(|stray| stray.flow);
+            let stray = strays.get(&report.key.a).filter(|stray| stray.is_of(&report));
+            report.closing.stray = stray.map(|stray| stray.flow);
             findings::complete(&mut report);
             if L::TAKES_REPORTS {
                 self.labels.take(Box::new(report));

@@ -414,7 +414,8 @@ impl<'a> Material<'a> {
                 next: Bytes::new(next.into()),
                 scale: shown.into(),
             }),
-            None => (cause == Cause::NoWindowScaling).then_some(Evidence::ScalingNotOffered {}),
+            None => (cause == Cause::NoWindowScaling && self.answered.window_scale == ScaleKnown::Agreed(0))
+                .then_some(Evidence::ScalingNotOffered {}),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Connections that do not open, and connections that a RST ends.
 
-use crate::captures::{self, Answer};
-use crate::wire::{Passed, report, reports, script};
+use crate::captures::{self, Answer, handshake};
+use crate::wire::{ENDS, Passed, file_of, frames, report, reports, script};
 use crate::{expect, expect_none, main_finding};
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Confidence, Evidence};
@@ -263,6 +263,25 @@ fn segment_not_translated_back_by_nat_explains_the_reset() {
     let closing = stray.closing.reset.as_ref().expect("its RST");
     assert_eq!(stray.key.endpoint(closing.by), connection.key.a, "the client reset it");
     assert_eq!(stray.closing.stray, None);
+}
+
+/// Another client of the server has its connection reset; this one goes on, and ends well.
+#[test]
+fn reset_of_another_client_explains_nothing() {
+    let lines = handshake()
+        + "0.050000 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 64
+           0.090000 < P. 1:301(300) ack 301 win 509 // frame 0 id 1 ttl 63
+           1.000000 > F. 301:301(0) ack 301 win 502 // frame 0 id 104 ttl 64
+           1.040000 < F. 301:301(0) ack 302 win 509 // frame 0 id 2 ttl 63
+           1.040020 > . 302:302(0) ack 302 win 502 // frame 0 id 105 ttl 64\n";
+    let mut all = frames(&script(&lines), ENDS);
+    let other = "0.500000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 9 ttl 64
+                 0.540000 < R 301:301(0) win 0 // frame 0 id 0 ttl 63";
+    all.extend(frames(&script(other), [(ENDS[0].0, 41_000), ENDS[1]]));
+    all.sort_by_key(|frame| frame.at);
+    let reports = reports(file_of(&all));
+    assert_eq!(reports[0].closing.stray, None);
+    assert!(reports[0].main().findings.iter().all(|finding| !finding.cause.is_reset()), "{:#?}", reports[0]);
 }
 
 #[test]

@@ -12,6 +12,15 @@ const STAMPS: u32 = 12;
 /// section 3.2).
 const LEAST_FULL: u32 = 536 - STAMPS;
 
+/// Payload of a full segment on Ethernet, by IPv4 and IPv6, with timestamps and without.
+const OF_ETHERNET: [u32; 4] = [1460 - STAMPS, 1460, 1440 - STAMPS, 1440];
+
+/// The full segments on Ethernet that a super-packet of this length may hold. Where the SYNs are not known, two in each, time after
+/// time, look like jumbo frames of that odd size.
+fn of_ethernet(len: u32) -> Option<u32> {
+    OF_ETHERNET.into_iter().find(|full| len > *full && len.is_multiple_of(*full))
+}
+
 impl EndState {
     /// Payload of a full segment, as far as known.
     pub const fn full_size(&self) -> u32 {
@@ -113,6 +122,7 @@ impl EndState {
     /// segments, unless a write ended in it.
     #[cold]
     fn note_unit(&mut self, len: u32) {
+        let len = if self.mss.is_none() { of_ethernet(len).unwrap_or(len) } else { len };
         let common = common_divisor(self.unit, len);
         if common >= LEAST_FULL {
             self.unit = common;
@@ -235,6 +245,17 @@ mod tests {
         assert_eq!(full_of_unequal(2 * 524, false), 524, "a small MTU of its own, and merged by offload");
         assert_eq!(full_of_unequal(131 * 1448, false), 524, "a multiple of both");
         assert_eq!(full_of_unequal(1448, true), 524, "a write of that length, merged by offload");
+    }
+
+    #[test]
+    fn super_packets_of_two_segments_are_no_jumbo_frames() {
+        let full = |len: u32| {
+            let mut end = EndState::new(None);
+            (0..200).for_each(|_| end.note_size(len, true, Label::New, 1000));
+            end.full_size()
+        };
+        assert_eq!([full(2 * 1448), full(2 * 1460), full(4 * 1428)], [1448, 1460, 1428]);
+        assert_eq!(full(8948), 8948, "jumbo frames");
     }
 
     #[test]

@@ -388,7 +388,8 @@ impl Classifier<'_> {
         {
             return cause;
         }
-        if send_buffer::waits_at_ceiling(self.context, self.stretches, at) {
+        let wakes = || self.context.at_sender && send_buffer::wakes_rtt_after_rtt(self.stretches, at);
+        if send_buffer::waits_at_ceiling(self.context, self.stretches, at) || wakes() {
             return self.full_buffer(stretch);
         }
         // Behind a queue, a paced sender with few segments in flight sends such bursts, too.

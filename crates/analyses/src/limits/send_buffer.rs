@@ -111,6 +111,28 @@ fn wakes_at_one_level(around: &[Stretch]) -> bool {
     left().filter(|left| *left > 0).filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
 }
 
+/// Whether an ACK ended a wait in RTT after RTT around the stretch at `at`, with as much left in flight each time, and a burst as
+/// large followed: a writer woke as much of its buffer was free, and filled it. What it wrote may leave slowly, if the sender paces
+/// it. A program's writes end in short segments, and it writes at other times too.
+pub fn wakes_rtt_after_rtt(stretches: &[Stretch], at: usize) -> bool {
+    let around = around(stretches, at, thresholds::CEILING_RTTS);
+    let sum = |of: fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
+    let clocked = sum(|stretch| stretch.dry_clocked);
+    let others = sum(|stretch| stretch.dry_free + stretch.prompted + stretch.emptied_short);
+    let woken: Vec<&Stretch> = around.iter().filter(|stretch| stretch.dry_clocked > 0).collect();
+    let one_size = |of: fn(&Stretch) -> u32, part: f64| {
+        median(woken.iter().map(|stretch| f64::from(of(stretch)))).is_some_and(|usual| {
+            let is_alike = |stretch: &&&Stretch| (f64::from(of(stretch)) - usual).abs() <= usual / part;
+            usual > 0.0 && woken.iter().filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
+        })
+    };
+    clocked as usize >= thresholds::REFILLS_TO_ONE_LEVEL
+        && others * thresholds::SELDOM_OTHERWISE <= clocked
+        && one_size(|stretch| stretch.peak_max, thresholds::ONE_LEVEL_PART)
+        && one_size(|stretch| stretch.flight_max, thresholds::ONE_LEVEL_PART)
+        && !is_exceeded(stretches, stretches[at].flight_max, 0)
+}
+
 /// Whether as much was in flight in a stretch next to that at `at`, so that ACKs let out equal amounts.
 pub fn is_alike_beside(stretches: &[Stretch], at: usize) -> bool {
     let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
@@ -289,6 +311,24 @@ mod tests {
         let with = |dry_clocked| Stretch { flight_max: 15_000, dry_clocked, ..Stretch::at(Instant::START) };
         assert!(!may_be_full(&[with(0), with(1), with(0)], 1), "an initial window and the rest");
         assert!(may_be_full(&[with(1), with(1), with(1)], 1));
+    }
+
+    /// A sender that paces what its writer filled in at once, when 30 kB were left of 68; and waits that something else ended.
+    #[test]
+    fn writer_that_wakes_at_one_level_rtt_after_rtt_fills_a_buffer() {
+        let wakes = |left: &dyn Fn(u32) -> u32, free: u32| {
+            let stretch = |nth: u32| Stretch {
+                flight_max: 68_056,
+                peak_max: left(nth),
+                dry_clocked: 1,
+                dry_free: u32::from(free > 0 && nth.is_multiple_of(free)),
+                ..Stretch::at(Instant::START)
+            };
+            wakes_rtt_after_rtt(&(0..40).map(stretch).collect::<Vec<_>>(), 20)
+        };
+        assert!(wakes(&|_| 33_304, 0));
+        assert!(!wakes(&|nth| 20_000 + nth * 1_448, 0), "at any level");
+        assert!(!wakes(&|_| 33_304, 3), "a program's timer too");
     }
 
     /// RTTs of 40 ms with so much in flight, of which this part is a segment less; `idle` is for how many milliseconds of each all

@@ -440,6 +440,9 @@ pub const ONE_LEVEL_PART: f64 = 40.0;
 /// ... after this many of the waits.
 pub const REFILLS_TO_ONE_LEVEL: usize = 6;
 
+/// ... and hardly one in so many ended otherwise.
+pub const SELDOM_OTHERWISE: u32 = 8;
+
 /// The part of the waits that an ACK ended.
 pub const REFILLED_BY_ACKS: f64 = 0.85;
 

@@ -11,6 +11,9 @@ use std::collections::VecDeque;
 /// Answers kept: as many as come in a long RTT.
 const MOST_ANSWERS: usize = 256;
 
+/// A kernel that waited for a window uses it within this time, in nanoseconds.
+const AT_ONCE: i64 = 1_000_000;
+
 /// Short segments looked at: what they have not shown by then, they will not.
 const MOST_SHORT: u32 = 1 << 16;
 
@@ -55,8 +58,9 @@ impl WindowEnds {
         self.answers.push_back(Advertised { at, ack, field });
     }
 
-    /// A segment shorter than an MSS ended at `end`. Returns the scale once that is certain.
-    pub fn short_segment(&mut self, at: Instant, end: StreamOffset) -> Option<ScaleFound> {
+    /// A segment shorter than an MSS ended at `end`; `is_here` if its sender is next to the tap. Returns the scale once that is
+    /// certain.
+    pub fn short_segment(&mut self, at: Instant, end: StreamOffset, is_here: bool) -> Option<ScaleFound> {
         if self.short == MOST_SHORT {
             return None;
         }
@@ -73,18 +77,28 @@ impl WindowEnds {
                 known.soonest = Some(known.soonest.map_or(age, |soonest| soonest.min(age)));
             }
         }
-        self.found()
+        self.found(is_here)
     }
 
-    fn found(&self) -> Option<ScaleFound> {
+    fn found(&self, is_here: bool) -> Option<ScaleFound> {
         let (part, of) = thresholds::OTHER_SCALE_PART;
-        let (shift, most) = self.at_scale.iter().enumerate().max_by_key(|(_, one)| one.segments)?;
-        let is_certain =
-            most.segments >= thresholds::OTHER_SCALE_SEGMENTS && most.segments * of >= self.short * part;
-        // If each answer acknowledges half a window, half the newest one ends where all of the one before does.
-        let others = self.at_scale.iter().enumerate().filter(|(other, _)| *other != shift);
+        let is_certain = |one: &AtScale| {
+            one.segments >= thresholds::OTHER_SCALE_SEGMENTS && one.segments * of >= self.short * part
+        };
+        let scales = || self.at_scale.iter().enumerate();
+        let (shift, most) = scales().max_by_key(|(_, one)| one.segments)?;
+        // If each answer acknowledges half a window, half the newest one ends where all of the one before does. Next to the
+        // sender, what let a segment out came just before it: any other window had been open for long.
+        let others = scales().filter(|(other, _)| *other != shift);
         let is_only = others.map(|(_, one)| one.segments).max().is_none_or(|next| next * 2 <= most.segments);
-        let soonest = most.soonest.filter(|_| is_certain && is_only)?;
+        let at_once = |one: &AtScale| one.soonest.is_some_and(|soonest| soonest <= AT_ONCE);
+        let mut prompt = scales().filter(|(_, one)| is_here && is_certain(one) && at_once(one));
+        let (shift, found) = match (is_only, prompt.next(), prompt.next()) {
+            (true, ..) => (shift, most),
+            (false, Some(only), None) => only,
+            _ => return None,
+        };
+        let soonest = found.soonest.filter(|_| is_certain(found))?;
         Some(ScaleFound { shift: shift as u8, soonest })
     }
 }
@@ -117,7 +131,7 @@ mod tests {
             let ack = StreamOffset(0).plus(burst * acked);
             ends.advertised(at(0), ack, field);
             let end = ack.plus(outstanding - acked + elsewhere * (burst % 2));
-            found = found.or(ends.short_segment(at(5), end));
+            found = found.or(ends.short_segment(at(5), end, false));
         }
         found
     }
@@ -137,6 +151,24 @@ mod tests {
     #[test]
     fn two_scales_that_fit_show_nothing() {
         assert_eq!(ends_at(135, 135 << 7, 135 << 6, 0), None);
+    }
+
+    /// A window without a scale is acknowledged as a whole in each RTT, so that twice as much ends where two of them do.
+    #[test]
+    fn window_used_at_once_next_to_the_sender_is_the_right_one() {
+        let found = |is_here| {
+            let mut ends = WindowEnds::default();
+            let mut found = None;
+            for burst in 1..20_i64 {
+                let at = |micros: i64| Instant::from_nanos((burst * 20_000 + micros) * 1_000);
+                let ack = StreamOffset(0).plus(burst * 65_535);
+                ends.advertised(at(0), ack, 65_535);
+                found = found.or(ends.short_segment(at(20), ack.plus(65_535), is_here));
+            }
+            found
+        };
+        assert_eq!(found(true), Some(ScaleFound { shift: 0, soonest: 20_000 }));
+        assert_eq!(found(false), None, "far away, either may be");
     }
 
     /// 64 KiB above an ACK: as much as a program writes.

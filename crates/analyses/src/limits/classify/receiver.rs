@@ -113,7 +113,7 @@ impl Classifier<'_> {
         if let Some(path) = self.window_beyond_a_full_path(stretch) {
             return path;
         }
-        if self.context.scaling == Some(false)
+        if (self.context.scaling == Some(false) || self.context.scale == ScaleKnown::Fits(0))
             && stretch.window_max > thresholds::LARGE_UNSCALED
             && stretch.marks.has(Marks::FIELD_FULL)
         {

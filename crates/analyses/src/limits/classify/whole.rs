@@ -92,7 +92,9 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         let queued = stretches.iter().filter(disturbs).map(Stretch::lasted).sum();
         let sending = sum(&|stretch| stretch.under(Hold::Open));
         let times = pace::Times { sending, queued, repairing };
-        Some((pace::steady(context, stretches, base, &times)?, times.repaired_much()))
+        // What was never lost teaches nothing about a policer.
+        let lost = finished.episodes.all().any(|episode| !episode.is_spurious());
+        Some((pace::steady(context, stretches, base, &times)?, lost && times.repaired_much()))
     });
     if let Some((steady, learnt_from_losses)) = steady {
         let above = |stretch: &Stretch| stretch.rate() > Some(thresholds::POLICER_ABOVE_RATE * steady.rate);

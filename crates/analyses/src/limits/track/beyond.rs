@@ -214,9 +214,9 @@ impl Track {
 
     /// A segment shorter than an MSS, of new data up to `end`, passes: does it end where a window ends?
     #[cold]
-    pub(super) fn look_for_window(&mut self, at: Instant, end: StreamOffset) {
+    pub(super) fn look_for_window(&mut self, at: Instant, end: StreamOffset, is_here: bool) {
         let Some(ends) = &mut self.beyond.ends else { return };
-        let Some(ScaleFound { shift, soonest }) = ends.short_segment(at, end) else { return };
+        let Some(ScaleFound { shift, soonest }) = ends.short_segment(at, end, is_here) else { return };
         if shift >= self.known.scale.shift().max(self.beyond.least_scale) {
             self.reacted_within(soonest);
             self.beyond.found = Some(shift);

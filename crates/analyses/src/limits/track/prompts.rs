@@ -42,7 +42,7 @@ impl Track {
     pub(super) fn note_short_segment(&mut self, at: Instant, end: StreamOffset, near: &Distance) {
         self.current.emptied_short += 1;
         if !self.known.scale.is_known() {
-            self.look_for_window(at, end);
+            self.look_for_window(at, end, near.is_here());
         }
         if !near.is_here() {
             self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
