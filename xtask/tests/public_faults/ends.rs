@@ -114,7 +114,7 @@ fn request_crossing_a_fin_is_reset_closed() {
 /// Its program has closed the connection, and the FIN waits behind data that is still in flight.
 #[test]
 fn rst_from_an_end_still_sending_is_reset_closed() {
-    let mut lines = captures::handshake();
+    let mut lines = handshake();
     lines += &captures::burst(0.05, ">", "ack 1 win 502", 103, 64);
     lines += "0.091000 < P. 1:101(100) ack 7301 win 509 // frame 0 id 50 ttl 63
               0.091030 > R 1:1(0) win 0 // frame 0 id 0 ttl 64\n";
@@ -133,7 +133,7 @@ fn rst_with_ack_amid_data_is_reset_aborted() {
 /// A device resets the connection in the receiver's name, with its TTL, and the receiver goes on.
 #[test]
 fn rst_before_more_is_acknowledged_is_reset_on_path() {
-    let mut lines = captures::handshake() + &captures::burst(0.05, ">", "ack 1 win 502", 103, 64);
+    let mut lines = handshake() + &captures::burst(0.05, ">", "ack 1 win 502", 103, 64);
     lines += "0.091000 < R. 1:1(0) ack 7301 win 0 // frame 0 id 9000 ttl 63
               0.091200 < . 1:1(0) ack 4381 win 509 // frame 0 id 50 ttl 63
               0.091230 > R 4381:4381(0) win 0 // frame 0 id 0 ttl 64\n";
@@ -148,7 +148,7 @@ fn rst_before_more_is_acknowledged_is_reset_on_path() {
 
 #[test]
 fn rst_with_ack_after_all_data_is_acknowledged_is_harmless() {
-    let lines = captures::handshake()
+    let lines = handshake()
         + &captures::requests(3)
         + "1.000000 > R. 901:901(0) ack 301 win 502 // frame 0 id 300 ttl 64\n";
     let report = report(&script(&lines));
@@ -313,7 +313,7 @@ fn hole_that_is_never_filled_is_not_a_delay_spike() {
 #[test]
 fn rst_that_overtakes_the_fin_is_not_of_an_unknown_connection() {
     let lines = |fin: f64, rst: f64| {
-        let mut lines = captures::handshake() + &captures::requests(3);
+        let mut lines = handshake() + &captures::requests(3);
         let mut ends = [
             (fin, format!("{fin:.6} < F. 301:301(0) ack 901 win 509 // frame 0 id 60 ttl 63\n")),
             (rst, format!("{rst:.6} < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n")),
@@ -337,7 +337,7 @@ fn rst_that_overtakes_an_abort_is_not_of_an_unknown_connection() {
         let (at, seq) = (5.48 + 0.0001 * n as f64, 901 + 1460 * n);
         format!("{at:.6} > . {seq}:{}(1460) ack 301 win 502 // frame 0 id {} ttl 64\n", seq + 1460, 300 + n)
     };
-    let lines = captures::handshake() + &captures::requests(3) + &(0..4).map(data).collect::<String>();
+    let lines = handshake() + &captures::requests(3) + &(0..4).map(data).collect::<String>();
     let plain = "5.520000 < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n";
     let abort = "5.520200 < R. 301:301(0) ack 901 win 509 // frame 0 id 60 ttl 63\n";
     let again = "5.520300 < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n";

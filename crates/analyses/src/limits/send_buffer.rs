@@ -126,7 +126,10 @@ pub fn wakes_rtt_after_rtt(stretches: &[Stretch], at: usize) -> bool {
             usual > 0.0 && woken.iter().filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
         })
     };
-    clocked as usize >= thresholds::REFILLS_TO_ONE_LEVEL
+    // What a capture misses may have been written at other times.
+    let is_complete = !around.iter().any(|stretch| stretch.marks.has(Marks::GAP));
+    is_complete
+        && clocked as usize >= thresholds::REFILLS_TO_ONE_LEVEL
         && others * thresholds::SELDOM_OTHERWISE <= clocked
         && one_size(|stretch| stretch.peak_max, thresholds::ONE_LEVEL_PART)
         && one_size(|stretch| stretch.flight_max, thresholds::ONE_LEVEL_PART)

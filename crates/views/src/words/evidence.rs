@@ -157,7 +157,7 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::OwnQueue { backlog, held_back } => own_queue(backlog, held_back),
         Evidence::OwnQueueRate { rate } => format!("that queue is set to {rate}"),
         Evidence::LateButNotLost { longest } => format!(
-            "ACKs came far later than an RTT, after up to {}, and nothing was lost then",
+            "ACKs came far later than an RTT, after up to {}, without a retransmission meanwhile",
             duration(longest)
         ),
         Evidence::SenderNotCaptured {} => "no segment of the sender was captured".to_owned(),
