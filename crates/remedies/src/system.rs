@@ -35,43 +35,40 @@ pub(crate) fn fit(mut advice: Vec<Advice>, from: End, report: &FlowReport) -> Ve
     let mut told = [false; 2];
     for one in &mut advice {
         let mut fits: Vec<Fix> = Vec::new();
-        let mut other = [false; 2];
+        let mut is_other = [false; 2];
         for fix in std::mem::take(&mut one.fixes) {
-            for (end, host) in hosts(fix.host, from) {
-                let system = end.map_or(System::Linux, |end| System::of(end, report));
-                let own = match (system, end) {
-                    (System::Windows, Some(end)) => windows::instead_of(&fix, &report.key.endpoint(!end)),
-                    (System::Other, _) => None,
-                    _ => Some(fix.clone()),
+            let ends = ends(fix.host, from);
+            if ends.is_empty() {
+                fits.push(fix);
+                continue;
+            }
+            for (end, host) in ends {
+                let system = System::of(end, report);
+                is_other[end.index()] |= system != System::Linux;
+                let own = match system {
+                    System::Linux => Some(fix.clone()),
+                    System::Windows => windows::instead_of(&fix, &report.key.endpoint(!end)),
+                    System::Other => None,
                 };
-                if let Some(end) = end.filter(|_| system != System::Linux) {
-                    other[end.index()] = true;
-                }
-                let own = own.map(|own| Fix { host, ..own });
-                fits.extend(own.filter(|own| !fits.contains(own)));
+                fits.extend(own.map(|own| Fix { host, ..own }).filter(|own| !fits.contains(own)));
             }
         }
         one.fixes = fits;
         for end in End::BOTH {
-            if other[end.index()] && !std::mem::replace(&mut told[end.index()], true) {
-                let said = said(end, from, report);
-                one.caution =
-                    Some(one.caution.take().map_or(said.clone(), |caution| format!("{caution} {said}")));
+            if is_other[end.index()] && !std::mem::replace(&mut told[end.index()], true) {
+                let caution = one.caution.take().map_or_else(String::new, |caution| caution + " ");
+                one.caution = Some(caution + &said(end, from, report));
             }
         }
     }
     advice
 }
 
-/// The ends that `host` is: none for a device on the path.
-fn hosts(host: Host, from: End) -> Vec<(Option<End>, Host)> {
-    let (sender, receiver) = ((Some(from), Host::Sender), (Some(!from), Host::Receiver));
-    match host {
-        Host::Sender => vec![sender],
-        Host::Receiver => vec![receiver],
-        Host::Either => vec![sender, receiver],
-        Host::Path | Host::This => vec![(None, host)],
-    }
+/// The ends that `host` is, each with its name: none for a device on the path.
+fn ends(host: Host, from: End) -> Vec<(End, Host)> {
+    let both = [(from, Host::Sender), (!from, Host::Receiver)];
+    let is_one = |(_, name): &(End, Host)| host == Host::Either || host == *name;
+    both.into_iter().filter(is_one).collect()
 }
 
 fn said(end: End, from: End, report: &FlowReport) -> String {

@@ -120,19 +120,19 @@ pub fn wakes_rtt_after_rtt(stretches: &[Stretch], at: usize) -> bool {
     let clocked = sum(|stretch| stretch.dry_clocked);
     let others = sum(|stretch| stretch.dry_free + stretch.prompted + stretch.emptied_short);
     let woken: Vec<&Stretch> = around.iter().filter(|stretch| stretch.dry_clocked > 0).collect();
-    let one_size = |of: fn(&Stretch) -> u32, part: f64| {
-        median(woken.iter().map(|stretch| f64::from(of(stretch)))).is_some_and(|usual| {
-            let is_alike = |stretch: &&&Stretch| (f64::from(of(stretch)) - usual).abs() <= usual / part;
-            usual > 0.0 && woken.iter().filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
-        })
+    let is_the_same = |of: fn(&Stretch) -> u32| {
+        let sizes = || woken.iter().map(|stretch| f64::from(of(stretch)));
+        let Some(usual) = median(sizes()).filter(|usual| *usual > 0.0) else { return false };
+        let is_alike = |size: &f64| (size - usual).abs() <= usual / thresholds::ONE_LEVEL_PART;
+        sizes().filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
     };
     // What a capture misses may have been written at other times.
     let is_complete = !around.iter().any(|stretch| stretch.marks.has(Marks::GAP));
     is_complete
         && clocked as usize >= thresholds::REFILLS_TO_ONE_LEVEL
         && others * thresholds::SELDOM_OTHERWISE <= clocked
-        && one_size(|stretch| stretch.peak_max, thresholds::ONE_LEVEL_PART)
-        && one_size(|stretch| stretch.flight_max, thresholds::ONE_LEVEL_PART)
+        && is_the_same(|stretch| stretch.peak_max)
+        && is_the_same(|stretch| stretch.flight_max)
         && !is_exceeded(stretches, stretches[at].flight_max, 0)
 }
 
