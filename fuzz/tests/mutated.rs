@@ -4,6 +4,7 @@
 //! `FUZZ_SECONDS` is how long each target is tried: 2 seconds by default.
 
 use slowpath_fuzz::target;
+use slowpath_path::chance::Draws;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,46 +22,34 @@ const MOST_MEMORY_KIB: u64 = 1 << 20;
 /// Numbers that lie at limits.
 const LIMITS: [u64; 9] = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, u64::MAX];
 
-/// Pseudo-random numbers (xorshift64*; Vigna 2016).
-struct Random(u64);
+/// A number below `bound`.
+fn below(draws: &mut Draws, bound: usize) -> usize {
+    draws.below(bound as u64) as usize
+}
 
-impl Random {
-    const fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// Less than `below`, which is not 0.
-    fn below(&mut self, below: usize) -> usize {
-        usize::try_from(self.next() % below as u64).unwrap_or(0)
-    }
-
-    /// A part of `of`, at most so long.
-    fn part<'a>(&mut self, of: &'a [u8], most: usize) -> &'a [u8] {
-        let from = self.below(of.len() + 1);
-        &of[from..of.len().min(from + self.below(most) + 1)]
-    }
+/// A part of `of`, at most so long.
+fn part<'a>(draws: &mut Draws, of: &'a [u8], most: usize) -> &'a [u8] {
+    let from = below(draws, of.len() + 1);
+    &of[from..of.len().min(from + below(draws, most) + 1)]
 }
 
 /// Changes a piece of the corpus in a few places.
-fn changed(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
-    let mut input = corpus[random.below(corpus.len())].clone();
-    for _ in 0..=random.below(8) {
-        let at = random.below(input.len() + 1);
-        let end = input.len().min(at + random.below(16) + 1);
-        match random.below(7) {
-            0 if at < input.len() => input[at] ^= 1 << random.below(8),
-            1 if at < input.len() => input[at] = random.next() as u8,
+fn changed(corpus: &[Vec<u8>], draws: &mut Draws) -> Vec<u8> {
+    let mut input = corpus[below(draws, corpus.len())].clone();
+    for _ in 0..=below(draws, 8) {
+        let at = below(draws, input.len() + 1);
+        let end = input.len().min(at + below(draws, 16) + 1);
+        match below(draws, 7) {
+            0 if at < input.len() => input[at] ^= 1 << below(draws, 8),
+            1 if at < input.len() => input[at] = draws.bits() as u8,
             2 => {
                 input.drain(at..end);
             }
             3 => input.truncate(at),
             4 => {
-                let size = 1 << random.below(4);
-                let number = LIMITS[random.below(LIMITS.len())];
-                let bytes = if random.below(2) == 0 {
+                let size = 1 << below(draws, 4);
+                let number = LIMITS[below(draws, LIMITS.len())];
+                let bytes = if below(draws, 2) == 0 {
                     number.to_le_bytes()
                 } else {
                     number.rotate_right(8 * size).to_be_bytes()
@@ -69,12 +58,12 @@ fn changed(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
                 input.splice(at..end, bytes[..size as usize].iter().copied());
             }
             5 => {
-                let own = random.part(&input, 64).to_vec();
+                let own = part(draws, &input, 64).to_vec();
                 input.splice(at..at, own);
             }
             _ => {
-                let other = &corpus[random.below(corpus.len())];
-                input.splice(at..end, random.part(other, 256).iter().copied());
+                let other = &corpus[below(draws, corpus.len())];
+                input.splice(at..end, part(draws, other, 256).iter().copied());
             }
         }
     }
@@ -113,9 +102,9 @@ fn try_target(name: &str) {
     }
     let seconds = env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(2);
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
-    let (mut random, begun, mut tries) = (Random(seed | 1), Instant::now(), 0u64);
+    let (mut draws, begun, mut tries) = (Draws::new(seed), Instant::now(), 0u64);
     while begun.elapsed() < Duration::from_secs(seconds) {
-        once(name, check, &changed(&corpus, &mut random));
+        once(name, check, &changed(&corpus, &mut draws));
         tries += 1;
     }
     println!("{name}: {tries} changed inputs");

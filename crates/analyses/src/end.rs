@@ -383,7 +383,7 @@ impl EndState {
     /// Whether this end may count its IP identifications for each connection, as Linux does: it starts its TTL at 64. Windows
     /// (128) and Solaris (255) count per host or per path, and their gaps mean nothing.
     const fn may_count_by_connection(&self) -> bool {
-        self.ttl_max <= 64
+        matches!(self.initial_ttl(), None | Some(64))
     }
 
     /// A track for this end's data, which begins with `segment`.

@@ -363,7 +363,7 @@ fn measures(end: &EndState) -> Measures {
         last_data: end.last_data,
         options: end.options,
         window_scale: end.scale,
-        initial_ttl: initial_ttl(end.ttl_max),
+        initial_ttl: end.initial_ttl(),
         mss_seen: end.largest(),
         super_packets: end.super_packets,
         labels: end.labels,
@@ -386,16 +386,6 @@ fn measures(end: &EndState) -> Measures {
         idle_longest: Duration::from_nanos(end.idle_longest.max(0).unsigned_abs()),
         timeouts: 0,
         recoveries: 0,
-    }
-}
-
-/// The TTL that packets start with of which this is the largest left: hosts start with 64, 128 or 255.
-const fn initial_ttl(largest: u8) -> Option<u8> {
-    match largest {
-        0 => None,
-        1..=64 => Some(64),
-        65..=128 => Some(128),
-        129.. => Some(255),
     }
 }
 

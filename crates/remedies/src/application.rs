@@ -2,7 +2,7 @@
 
 use crate::arithmetic;
 use crate::facts::{Facts, allows, time, times};
-use crate::fix::{keep_over_pauses, route, socket};
+use crate::fix::{keep_over_pauses, quickack, socket};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use std::time::Duration;
@@ -146,7 +146,7 @@ pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
 
 pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
     let waits = format!(" Here that took {} in all.", time(facts.finding.lasted));
-    let one_segment = facts.report.directions[facts.finding.from.index()].overview.one_segment.then(|| {
+    let one_segment = facts.overview().one_segment.then(|| {
         Advice::new(
             "Never more than one segment was in flight. If that is not by its writes, the sender's TCP keeps no more than \
              one, as small stacks such as uIP do: then no setting of the sender helps but one that cuts each segment in two \
@@ -174,12 +174,7 @@ pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
             "If the sending application cannot be changed, the receiver can acknowledge this peer's segments \
              at once. That costs an ACK per segment.",
         )
-        .with_all(route(
-            Host::Receiver,
-            facts.sender().address,
-            "quickack 1",
-            "acknowledges every segment at once",
-        )),
+        .with_all(quickack(facts.sender().address)),
     ];
     advice.extend(one_segment);
     advice

@@ -3,7 +3,7 @@
 use crate::Host;
 use crate::arithmetic;
 use slowpath_analyses::Evidence;
-use slowpath_analyses::report::{Finding, FlowReport, Measures, RttMeasures, SynOptions};
+use slowpath_analyses::report::{Finding, FlowReport, Measures, Overview, RttMeasures, SynOptions};
 pub(crate) use slowpath_model::units::duration_text as time;
 use slowpath_model::{Bytes, End, Endpoint, Rate, Vantage};
 use std::time::Duration;
@@ -34,6 +34,11 @@ impl<'a> Facts<'a> {
         &self.report.directions[self.finding.from.index()].measures
     }
 
+    /// What the evidence about that end is drawn from.
+    pub(crate) const fn overview(&self) -> &'a Overview {
+        &self.report.directions[self.finding.from.index()].overview
+    }
+
     /// Whether most of the finding's time passed after the last data of its end.
     pub(crate) fn is_after_last_data(&self) -> bool {
         let spells = &self.report.directions[self.finding.from.index()].spells;
@@ -44,7 +49,7 @@ impl<'a> Facts<'a> {
 
     /// How often the sender waited for payload of the receiver.
     pub(crate) fn turns(&self) -> u64 {
-        self.report.directions[self.finding.from.index()].overview.waits.prompted
+        self.overview().waits.prompted
     }
 
     /// What the receiver sent: its ACKs, window and options.
@@ -85,8 +90,7 @@ impl<'a> Facts<'a> {
     ///
     /// In the time of a window or a buffer that holds less than the path, it may have been far longer.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
-        let overview = &self.report.directions[self.finding.from.index()].overview;
-        if let Some(longer) = overview.rtt_under(self.finding.cause) {
+        if let Some(longer) = self.overview().rtt_under(self.finding.cause) {
             return Some(longer);
         }
         let vantage = &self.report.vantage;
@@ -133,8 +137,7 @@ impl<'a> Facts<'a> {
 
     /// The best rate held for about an RTT.
     pub(crate) fn peak(&self) -> Option<Rate> {
-        let overview = &self.report.directions[self.finding.from.index()].overview;
-        Some(Rate::bits_per_second(overview.peak_rate.max(0.0) as u64)).filter(|peak| peak.get() > 0)
+        Some(Rate::bits_per_second(self.overview().peak_rate.max(0.0) as u64)).filter(|peak| peak.get() > 0)
     }
 
     /// A target rate; an assumption ([`arithmetic::target_for`]).

@@ -261,6 +261,11 @@ pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) ->
     ]
 }
 
+/// Has the receiver acknowledge each segment of its peer at once.
+pub(crate) fn quickack(peer: IpAddr) -> [Fix; 2] {
+    route(Host::Receiver, peer, "quickack 1", "acknowledges every segment at once")
+}
+
 /// Records the headers of the conversation between two hosts, as needed for a diagnosis.
 pub(crate) fn record(host: Host, peer: &Endpoint, port: u16, file: &str) -> Fix {
     Fix::look(

@@ -80,7 +80,7 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
-    let rtts = facts.report.directions[facts.finding.from.index()].overview.rtts_under(facts.finding.cause);
+    let rtts = facts.overview().rtts_under(facts.finding.cause);
     let queue = rtts.filter(|(shortest, usual)| usual > shortest).map_or_else(String::new, |(shortest, usual)| {
         format!(
             " The RTT was {} at its shortest, and usually {} in that time, so packets waited about {} in the queue.",

@@ -3,7 +3,7 @@
 use crate::application::connections_for;
 use crate::arithmetic;
 use crate::facts::{Facts, allows, percent, time, times};
-use crate::fix::{counters, route, socket, switch, sysctl};
+use crate::fix::{counters, quickack, socket, switch, sysctl};
 use crate::{Advice, Change, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_analyses::report::ScaleKnown;
@@ -70,12 +70,7 @@ fn acknowledged_late(facts: &Facts<'_>, took: Duration) -> Advice {
         time(took)
     ))
     .with(socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem, and ato, by which ACKs are delayed"))
-    .with_all(route(
-        Host::Receiver,
-        facts.sender().address,
-        "quickack 1",
-        "acknowledges every segment at once",
-    ))
+    .with_all(quickack(facts.sender().address))
 }
 
 pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {

@@ -2,7 +2,7 @@
 
 use crate::connection::wrong_checksum;
 use crate::facts::{Facts, spread, time};
-use crate::fix::{counters, firewall, route, sysctl};
+use crate::fix::{counters, firewall, quickack, sysctl};
 use crate::receive_window::off_cpu;
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
@@ -99,7 +99,7 @@ fn dropped_behind_the_tap(begin: &str) -> Advice {
     )
 }
 
-/// ACKs later than this on average, in the longest case hardly later than that, are sent by a timer.
+/// A timer sends ACKs that come this late or later on average, and in the longest case hardly later than that.
 const TIMER: Duration = Duration::from_millis(30);
 
 /// ACKs that all came after nearly the same time: a timer sent them.
@@ -107,7 +107,6 @@ fn acknowledged_by_timer(facts: &Facts<'_>) -> Option<Advice> {
     let acks = facts.sent().rtt_by_ack;
     let is_at_receiver = facts.report.vantage.vantage == Vantage::At(!facts.finding.from);
     let (mean, max) = acks.mean.zip(acks.max).filter(|_| is_at_receiver)?;
-    let receiver = facts.sender().address;
     (mean >= TIMER && max <= mean * 5 / 4).then(|| {
         Advice::new(format!(
             "ACKs for data that had arrived came {} after it on average, and {} at most: always by nearly the same time, so \
@@ -117,7 +116,7 @@ fn acknowledged_by_timer(facts: &Facts<'_>) -> Option<Advice> {
             time(mean),
             time(max)
         ))
-        .with_all(route(Host::Receiver, receiver, "quickack 1", "acknowledges every segment at once"))
+        .with_all(quickack(facts.sender().address))
     })
 }
 

@@ -1,7 +1,7 @@
 //! Advice for hosts that do not run Linux, as far as their packets tell.
 //!
-//! Advice is written for Linux. A host whose packets start with the TTL of another system gets that system's commands in
-//! place of those of Linux, or none, and is told so.
+//! Advice is written for Linux. Where a host's packets start with the TTL of another system, advice has the commands of that
+//! system instead, or none, and says so.
 
 use crate::{Advice, Fix, Host, windows};
 use slowpath_analyses::report::FlowReport;

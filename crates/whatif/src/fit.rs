@@ -4,7 +4,6 @@ use crate::fitted::{Basis, Control, Fitted, Known, ReceiveBuffer, Writing};
 use crate::loss;
 use crate::refusal::Refusal;
 use crate::seen::Seen;
-use crate::upgrade;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_kernels::Release;
 use slowpath_model::{Bytes, Rate, Vantage};
@@ -249,7 +248,8 @@ pub fn readings(seen: &Seen, fitted: &Fitted) -> Vec<Fitted> {
         let untuned = untuned(seen, fitted).map(|receive| Fitted { receive, ..fitted.clone() });
         all.extend(untuned);
         // Before 6.6, a window does not depend on the memory that packets take, and so does not show it.
-        let is_hidden = upgrade::value("buffer-arithmetic", &fitted.kernel.profile()) != "scaling-ratio";
+        let arithmetic = |kernel: Release| kernel.tcp().buffer_arithmetic;
+        let is_hidden = arithmetic(fitted.kernel) != arithmetic(Release::Linux6_18);
         if fitted.merges || is_hidden {
             let otherwise: Vec<Fitted> =
                 all.iter().map(|one| Fitted { merges: !one.merges, ..one.clone() }).collect();

@@ -94,11 +94,6 @@ impl Remedy {
         let remove = |settings: &mut Vec<Setting>, keys: &[&str]| {
             settings.retain(|setting| !keys.contains(&&*setting.key));
         };
-        match self {
-            Self::Kernel(to) => return upgrade(settings, kernel_of(settings), *to),
-            Self::Changed(changed) => return changed.apply(settings),
-            _ => {}
-        }
         let [first, largest] = receive_sizes(settings);
         let mut put = |subject, key, value| {
             remove(settings, &[key]);
@@ -135,7 +130,8 @@ impl Remedy {
             }
             Self::Rtt(new) => put(Subject::Rtt, keys::DELAY, time(new / 2)),
             Self::Queue(packets) => put(Subject::Queue, keys::QUEUE, format!("{packets} packets")),
-            Self::Kernel(_) | Self::Changed(_) => {}
+            Self::Kernel(to) => upgrade(settings, kernel_of(settings), to),
+            Self::Changed(changed) => changed.apply(settings),
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::remedy::Remedy;
 use crate::scenario::{Setting, Subject, keys};
-use slowpath_kernels::{Change, KernelProfile, Release, changes, choices, sysctls};
-use std::fmt;
+use slowpath_kernels::{Change, Choice, KernelProfile, Release, Sysctl, changes, choices, sysctls};
 
 /// One choice or sysctl as another kernel has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,53 +31,39 @@ impl Changed {
         let [before, after] = self.values();
         for key in keys_of(self.name) {
             if let Some(set) = settings.iter_mut().find(|setting| setting.key == key) {
-                if same(&set.value, &before) {
-                    set.value = plain(&after);
+                if is_default(&set.value, &before) {
+                    set.value.clone_from(&after);
                 }
             } else {
-                settings.push(Setting::new(Subject::Kernel, key, plain(&after)));
+                settings.push(Setting::new(Subject::Kernel, key, after.clone()));
             }
         }
     }
 }
 
-impl fmt::Display for Changed {
-    /// `window-reduction proportional`
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.values()[1])
-    }
-}
-
 /// The value of a choice or a sysctl.
-pub(crate) fn value(name: &str, kernel: &KernelProfile) -> String {
-    let choice = choices().find(|choice| choice.name == name).map(|choice| choice.of(kernel));
-    let sysctl = || sysctls().find(|sysctl| sysctl.name == name).map(|sysctl| sysctl.of(kernel));
-    choice.or_else(sysctl).unwrap_or_default()
+fn value(name: &str, kernel: &KernelProfile) -> String {
+    let sysctl = || Sysctl::named(name).map(|sysctl| sysctl.of(kernel));
+    Choice::named(name).map(|choice| choice.of(kernel)).or_else(sysctl).unwrap_or_default()
 }
 
 /// The keys of a choice or sysctl, for both hosts.
 fn keys_of(name: &str) -> [String; 2] {
-    let short = name.strip_prefix("net.ipv4.").or_else(|| name.strip_prefix("net.core."));
-    keys::HOSTS.map(|host| match short {
-        Some(sysctl) => format!("{host}.sysctl.{sysctl}"),
+    keys::HOSTS.map(|host| match Sysctl::named(name) {
+        Some(sysctl) => format!("{host}.sysctl.{}", sysctl.short_name()),
         None => format!("{host}.kernel.{name}"),
     })
 }
 
-/// The same values, whatever separates them. A size that was adjusted to a capture is near its default.
-fn same(one: &str, other: &str) -> bool {
+/// Whether a setting is a kernel's default. One that was adjusted to a capture may be a little off.
+fn is_default(set: &str, default: &str) -> bool {
     const NEAR: f64 = 0.05;
-    let alike = |(one, other): (&str, &str)| match (one.parse::<f64>(), other.parse::<f64>()) {
-        (Ok(one), Ok(other)) => (one - other).abs() <= NEAR * other.abs(),
-        _ => one == other,
+    let is_near = |(set, default): (&str, &str)| match (set.parse::<f64>(), default.parse::<f64>()) {
+        (Ok(set), Ok(default)) => (set - default).abs() <= NEAR * default.abs(),
+        _ => set == default,
     };
-    let [one, other] = [one, other].map(|text| text.split_whitespace().collect::<Vec<_>>());
-    one.len() == other.len() && one.into_iter().zip(other).all(alike)
-}
-
-/// A sysctl's values with a space between them, as a scenario has them.
-fn plain(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
+    let [set, default] = [set, default].map(|text| text.split(' '));
+    set.clone().count() == default.clone().count() && set.zip(default).all(is_near)
 }
 
 /// All that differs between two kernels, but for the sysctls that only show a choice.
@@ -105,7 +90,9 @@ pub(crate) fn upgrade(settings: &mut Vec<Setting>, from: Release, to: Release) {
     for changed in differences(from, to) {
         let before = &changed.values()[0];
         let keys = keys_of(changed.name);
-        settings.retain(|setting| !keys.contains(&setting.key.to_string()) || !same(&setting.value, before));
+        settings.retain(|setting| {
+            !keys.iter().any(|key| *key == setting.key) || !is_default(&setting.value, before)
+        });
     }
     for host in keys::HOSTS {
         let key = format!("{host}.kernel.base");

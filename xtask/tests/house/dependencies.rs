@@ -153,7 +153,8 @@ const CRATES: &[Allowed] = &[
             MODEL, WIRE, KERNELS, SCENARIO, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE, PROBE, COST,
             PROFILE, TUNE, COPY, ANONYMIZE,
         ],
-        &[],
+        // For random numbers.
+        &[PATH],
     ),
 ];
 

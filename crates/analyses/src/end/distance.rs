@@ -15,6 +15,17 @@ impl EndState {
         }
     }
 
+    /// The TTL that packets of this end start with, if any passed: the next from the largest seen on that hosts start with.
+    #[inline]
+    pub const fn initial_ttl(&self) -> Option<u8> {
+        match self.ttl_max {
+            0 => None,
+            1..=64 => Some(64),
+            65..=128 => Some(128),
+            129.. => Some(255),
+        }
+    }
+
     /// This end retransmits `segment`. What never passed before was lost on the way to the tap, so that this is not at the
     /// end, unless the other end is far away: then its own host lost it.
     #[inline]

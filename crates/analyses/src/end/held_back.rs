@@ -14,7 +14,7 @@ impl EndState {
     /// TTL of 64 and use timestamps.
     #[inline]
     pub(super) const fn longest_delayed_ack(&self, segment: &Segment) -> i64 {
-        if self.ttl_max != 0 && self.ttl_max <= 64 && segment.timestamps.is_some() {
+        if matches!(self.initial_ttl(), Some(64)) && segment.timestamps.is_some() {
             thresholds::DELAYED_ACK_OF_UNIX_NS
         } else {
             thresholds::DELAYED_ACK_NS

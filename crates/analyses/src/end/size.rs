@@ -13,10 +13,11 @@ const STAMPS: u32 = 12;
 const LEAST_FULL: u32 = 536 - STAMPS;
 
 /// Payload of a full segment on Ethernet, by IPv4 and IPv6, with timestamps and without.
-const OF_ETHERNET: [u32; 4] = [1460 - STAMPS, 1460, 1440 - STAMPS, 1440];
+const OF_ETHERNET: [u32; 4] =
+    [ETHERNET_MSS - STAMPS, ETHERNET_MSS, ETHERNET_MSS - 20 - STAMPS, ETHERNET_MSS - 20];
 
-/// The full segments on Ethernet that a super-packet of this length may hold. Where the SYNs are not known, two in each, time after
-/// time, look like jumbo frames of that odd size.
+/// The size of full segments on Ethernet of which a super-packet of this length may consist. Without the SYNs, super-packets of two
+/// segments each would look like jumbo frames of that odd size.
 fn of_ethernet(len: u32) -> Option<u32> {
     OF_ETHERNET.into_iter().find(|full| len > *full && len.is_multiple_of(*full))
 }

@@ -105,34 +105,32 @@ fn wakes_at_one_level(around: &[Stretch]) -> bool {
     if sum(|stretch| stretch.emptied_short) * 2 > waits && sum(|stretch| stretch.let_in) * 2 < waits {
         return false;
     }
-    let left = || left_after_acks(around).map(|(_, left)| left);
-    let Some(level) = median(left().map(f64::from)) else { return false };
-    let is_alike = |left: &u32| (f64::from(*left) - level).abs() <= level / thresholds::ONE_LEVEL_PART;
-    left().filter(|left| *left > 0).filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
+    are_alike(|| left_after_acks(around).map(|(_, left)| left))
+}
+
+/// Whether many of these amounts are alike, and none of those is 0.
+fn are_alike<I: Iterator<Item = u32>>(amounts: impl Fn() -> I) -> bool {
+    let Some(usual) = median(amounts().map(f64::from)) else { return false };
+    let is_usual = |amount: &u32| (f64::from(*amount) - usual).abs() <= usual / thresholds::ONE_LEVEL_PART;
+    amounts().filter(|amount| *amount > 0).filter(is_usual).count() >= thresholds::REFILLS_TO_ONE_LEVEL
 }
 
 /// Whether an ACK ended a wait in RTT after RTT around the stretch at `at`, with as much left in flight each time, and a burst as
-/// large followed: a writer woke as much of its buffer was free, and filled it. What it wrote may leave slowly, if the sender paces
-/// it. A program's writes end in short segments, and it writes at other times too.
+/// large followed: a writer woke when so much of its buffer was free, and filled it. A sender that paces what was written takes most
+/// of the RTT for it. A program's writes end in short segments, and it writes at other times too.
 pub fn wakes_rtt_after_rtt(stretches: &[Stretch], at: usize) -> bool {
     let around = around(stretches, at, thresholds::CEILING_RTTS);
     let sum = |of: fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
     let clocked = sum(|stretch| stretch.dry_clocked);
     let others = sum(|stretch| stretch.dry_free + stretch.prompted + stretch.emptied_short);
-    let woken: Vec<&Stretch> = around.iter().filter(|stretch| stretch.dry_clocked > 0).collect();
-    let is_the_same = |of: fn(&Stretch) -> u32| {
-        let sizes = || woken.iter().map(|stretch| f64::from(of(stretch)));
-        let Some(usual) = median(sizes()).filter(|usual| *usual > 0.0) else { return false };
-        let is_alike = |size: &f64| (size - usual).abs() <= usual / thresholds::ONE_LEVEL_PART;
-        sizes().filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
-    };
     // What a capture misses may have been written at other times.
     let is_complete = !around.iter().any(|stretch| stretch.marks.has(Marks::GAP));
-    is_complete
-        && clocked as usize >= thresholds::REFILLS_TO_ONE_LEVEL
+    let woken = || around.iter().filter(|stretch| stretch.dry_clocked > 0);
+    clocked as usize >= thresholds::REFILLS_TO_ONE_LEVEL
         && others * thresholds::SELDOM_OTHERWISE <= clocked
-        && is_the_same(|stretch| stretch.peak_max)
-        && is_the_same(|stretch| stretch.flight_max)
+        && is_complete
+        && are_alike(|| woken().map(|stretch| stretch.peak_max))
+        && are_alike(|| woken().map(|stretch| stretch.flight_max))
         && !is_exceeded(stretches, stretches[at].flight_max, 0)
 }
 
