@@ -3,6 +3,7 @@
 mod bench_input;
 mod captures;
 mod compare_live;
+mod cures;
 mod score;
 mod tcpdump;
 mod what_if;
@@ -27,6 +28,8 @@ enum Chore {
     CompareLive(compare_live::CompareLive),
     /// Hold verdicts, labels and counts against the truth next to the labelled captures
     Score(score::Score),
+    /// Hold verdicts against what takes the limit away, in random transfers of the simulator
+    Cures(cures::Cures),
     /// Fit the labelled captures, and hold what is predicted of their remedies against the simulator and the kernel
     WhatIf(what_if::WhatIf),
 }
@@ -38,6 +41,7 @@ fn main() -> anyhow::Result<()> {
         Chore::BenchInput(bench_input) => bench_input.run(),
         Chore::CompareLive(compare_live) => compare_live.run(),
         Chore::Score(score) => score.run(),
+        Chore::Cures(cures) => cures.run(),
         Chore::WhatIf(what_if) => what_if.run(),
     }
 }

@@ -67,6 +67,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     classifier.repaired_on_a_full_path(&mut parts);
     parts::of_reordering(context, finished.episodes, &mut parts);
     growth::full_without_a_queue(stretches, &overview, context.mss, &mut parts);
+    growth::without_growth(stretches, &overview, context.mss, &mut parts);
     send_buffer::between_full(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is also beyond the unscaled window field.
     let life = context.last.nanos_since(context.first);
@@ -221,7 +222,9 @@ impl Classifier<'_> {
                 Cause::ReceiveBufferTooSmall
             }
             Hold::Idle | Hold::Dry | Hold::Open if self.is_paced(stretch, most) => Cause::LocalRateLimit,
-            Hold::Dry | Hold::Open if queue::outlasts_pauses(self.context, self.overview, stretch) => {
+            Hold::Dry | Hold::Open
+                if self.context.at_sender && queue::outlasts_pauses(self.overview, stretch) =>
+            {
                 self.queued(stretch)
             }
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
@@ -275,8 +278,9 @@ impl Classifier<'_> {
     fn is_paced(&self, stretch: &Stretch, hold: Hold) -> bool {
         let below_peak = thresholds::PACE_BELOW_PEAK * self.overview.peak_rate;
         let base = self.overview.base_rtt.unwrap_or(0);
+        let least = (base / thresholds::CLOCK_QUEUE_PART).max(thresholds::QUEUE_LEAST_US);
         let is_queued =
-            stretch.rtt_min != u32::MAX && stretch.rtt_min > base + base / thresholds::CLOCK_QUEUE_PART;
+            stretch.rtt_min != u32::MAX && stretch.rtt_min > base + self.overview.segment_time + least;
         pace::is_clocked(stretch, self.overview) && !is_queued
             || pace::is_of_bunches(stretch, self.overview)
                 && (hold != Hold::Open || stretch.departure_rate().is_some_and(|rate| rate < below_peak))

@@ -53,11 +53,45 @@ pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, mss: u32
         all.add(run[1..].iter().map(|part| &stretches[part.stretch]), base, mss);
     }
     let grown: i64 = parts.iter().filter(|part| is_grown(part)).map(Part::lasted).sum();
+    // A full path delivers without a pause; what a program writes does not grow with the congestion window either.
+    let pauses = |part: &&Part| {
+        let stretch = &stretches[part.stretch];
+        stretch.rtt_min != u32::MAX && stretch.gap_max > stretch.rtt_min / 2
+    };
+    let paused: i64 = parts.iter().filter(|part| is_grown(part)).filter(pauses).map(Part::lasted).sum();
     // A few losses far apart say nothing of the time with many.
     let is_telling = all.lasted * thresholds::GROWTH_TELLING_PART >= grown as f64;
-    if is_telling && all.shows_a_full_path(overview.peak_rate) {
+    if is_telling && paused * 2 < grown && all.shows_a_full_path(overview.peak_rate) {
         for part in parts.iter_mut().filter(|part| is_grown(part)) {
             part.cause = Cause::BottleneckFull;
+        }
+    }
+}
+
+/// Takes back that a loss had reduced the congestion window where what is in flight did not grow for far longer than any
+/// congestion control waits: CUBIC stays near the window at which the loss was for a time that its cube root gives (RFC 9438,
+/// section 4.2), and no other for more than some RTTs. What held the sender is not known.
+pub fn without_growth(stretches: &[Stretch], overview: &Overview, mss: u32, parts: &mut [Part]) {
+    let Some(base) = overview.base_rtt else { return };
+    let flight = |part: &Part| stretches[part.stretch].flight_max;
+    let mut begin = 0;
+    while begin < parts.len() {
+        let (mut least, mut most) = (flight(&parts[begin]), flight(&parts[begin]));
+        let slack = (most / thresholds::UNGROWN_PART).max(mss);
+        let stays = |part: &&Part| {
+            (least, most) = (least.min(flight(part)), most.max(flight(part)));
+            part.cause == Cause::AfterLoss && most - least <= slack
+        };
+        let run = parts[begin..].iter().take_while(stays).count();
+        let run = &mut parts[begin..begin + run.max(1)];
+        begin += run.len();
+        let lasted: i64 = run.iter().map(Part::lasted).sum();
+        let plateau = 2.0 * (f64::from(slack) / f64::from(mss.max(1)) / thresholds::CUBIC_C).cbrt() * 1e9;
+        if lasted >= thresholds::UNGROWN_RTTS * i64::from(base) * 1000
+            && lasted as f64 >= thresholds::UNGROWN_PLATEAUS * plateau
+            && run[0].cause == Cause::AfterLoss
+        {
+            run.iter_mut().for_each(|part| part.cause = Cause::Undetermined);
         }
     }
 }
@@ -185,6 +219,34 @@ mod tests {
         let overview = Overview { base_rtt: Some(60_000), peak_rate: 4e6, ..Overview::default() };
         full_without_a_queue(&stretches, &overview, 1_448, &mut parts);
         assert_eq!(parts[5].cause, Cause::AfterLoss);
+    }
+
+    /// Stretches of an RTT of 20 ms after a loss, with these flights; what the first and the last are called.
+    fn after_loss(flights: impl Iterator<Item = u32>) -> [Cause; 2] {
+        let (mut stretches, mut parts) = (Vec::new(), Vec::new());
+        for (nth, flight_max) in flights.enumerate() {
+            let from = Instant::from_nanos(nth as i64 * 20_000_000);
+            let mut stretch = Stretch { flight_max, ..Stretch::at(from) };
+            stretch.extend(from.plus_nanos(20_000_000), Hold::Open);
+            let to = stretch.to;
+            stretches.push(stretch);
+            parts.push(Part { stretch: nth, from, to, cause: Cause::AfterLoss, repairs: false });
+        }
+        let overview = Overview { base_rtt: Some(20_000), ..Overview::default() };
+        without_growth(&stretches, &overview, 1_448, &mut parts);
+        [parts[0].cause, parts[parts.len() - 1].cause]
+    }
+
+    #[test]
+    fn window_that_never_grows_is_not_reduced_by_a_loss() {
+        let same = |segments: u32, rtts: usize| std::iter::repeat_n(segments * 1_448, rtts);
+        // CUBIC crosses 3 segments around a window of 96 in 3.9 s: 195 RTTs.
+        assert_eq!(after_loss(same(96, 190)), [Cause::AfterLoss; 2]);
+        assert_eq!(after_loss(same(96, 300)), [Cause::Undetermined; 2]);
+        let growing = (0..300).map(|nth| (48 + nth / 4) * 1_448);
+        assert_eq!(after_loss(growing), [Cause::AfterLoss; 2]);
+        let grown = (48..96).map(|segments| segments * 1_448).chain(same(96, 300));
+        assert_eq!(after_loss(grown), [Cause::AfterLoss, Cause::Undetermined]);
     }
 
     #[test]

@@ -20,10 +20,10 @@ pub enum OneRate {
 }
 
 impl OneRate {
-    /// Whether the token bucket that explains the losses best shows that this is no policer: it fills far sooner.
+    /// Whether the token bucket that explains the losses best shows that this is no policer.
     pub fn is_refuted(self, bucket: Option<TokenBucket>) -> bool {
         let Self::Policer(rate) = self else { return false };
-        bucket.is_some_and(|bucket| bucket.rates[0] > thresholds::BUCKET_REFUTES * rate)
+        bucket.is_some_and(|bucket| bucket.refutes(rate))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Whether a queue made RTTs long, or the path itself.
 
-use super::context::Context;
 use super::stretch::{DataLate, Hold, Marks, Stretch, rate, usual};
 use super::thresholds;
 use crate::cause::Cause;
@@ -29,12 +28,15 @@ pub fn name(queue: u32, base: u32) -> Cause {
     if stands { Cause::StandingQueue } else { Cause::BottleneckFull }
 }
 
-/// Whether ACKs came evenly and at the peak rate while a sender next to the tap paused between its bursts: its queue on the
-/// path never ran dry. Behind the queue of another flow, a pause stays one.
-pub fn outlasts_pauses(context: &Context, overview: &Overview, stretch: &Stretch) -> bool {
+/// Next to the sender: whether ACKs came evenly and at the peak rate while it paused between its bursts: its queue on the
+/// path never ran dry, or just so after a long pause. Behind the queue of another flow, a pause stays one.
+pub fn outlasts_pauses(overview: &Overview, stretch: &Stretch) -> bool {
     let at_peak = |rate| overview.is_at_peak(rate, thresholds::AT_PEAK);
-    context.at_sender
-        && stood_throughout(overview, stretch)
+    let paused_long = || {
+        stretch.send_gap_max >= overview.base_rtt.unwrap_or(u32::MAX) / thresholds::QUEUE_RTT_PART
+            && stretch.send_gap_max / thresholds::OUTLASTED_BY_FAR >= stretch.gap_max
+    };
+    (stood_throughout(overview, stretch) || paused_long())
         && stretch.gap_max < stretch.rtt_min / 2
         && stretch.send_gap_max >= stretch.gap_max.saturating_mul(thresholds::OUTLASTED)
         && stretch.rate().is_some_and(at_peak)
@@ -416,6 +418,25 @@ mod tests {
         assert!(!is_longer(&overview, &with(11_200)));
         assert!(is_longer(&overview, &with(14_000)));
         assert!(is_longer(&Overview { segment_time: 0, ..overview }, &with(11_200)));
+    }
+
+    #[test]
+    fn path_that_delivers_through_a_long_pause_had_a_queue() {
+        let overview = Overview { base_rtt: Some(200_000), peak_rate: 80e6, ..Overview::default() };
+        let with = |gap_max, send_gap_max| {
+            let mut stretch = Stretch {
+                rtt_min: 200_100,
+                gap_max,
+                send_gap_max,
+                delivered: 2_000_000,
+                ..Stretch::at(Instant::START)
+            };
+            stretch.extend(Instant::from_nanos(200_000_000), Hold::Open);
+            outlasts_pauses(&overview, &stretch)
+        };
+        assert!(with(2_000, 50_000), "25 times as long");
+        assert!(!with(10_000, 50_000), "its ACKs paused, too");
+        assert!(!with(1_000, 20_000), "less than a queue shows");
     }
 
     #[test]

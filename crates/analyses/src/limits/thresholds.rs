@@ -88,7 +88,7 @@ pub const PUNCTUAL_SURELY_PART: u32 = 8;
 
 /// A window below this part of the largest one before has shrunk; below this part of the largest one after, it will
 /// grow.
-pub const SHRUNK: f64 = 0.75;
+pub const SHRUNK: f64 = 0.9;
 
 /// A window that closes below this part of its largest is being filled by unread data.
 pub const CLOSING: f64 = 0.25;
@@ -342,6 +342,9 @@ pub const STEADY_LEAST_NS: i64 = 300_000_000;
 /// A pause of the sender outlasts each of the path by this factor at least: what the path delivers meanwhile had queued.
 pub const OUTLASTED: u32 = 3;
 
+/// By this factor, the path had a queue even if it was empty for a moment.
+pub const OUTLASTED_BY_FAR: u32 = 10;
+
 /// From this part of the peak rate on, an evenly paced flow keeps the bottleneck busy, as BBR intends.
 pub const AT_PEAK: f64 = 0.85;
 
@@ -544,6 +547,18 @@ pub const STILL_SENDING_NS: i64 = 1_000_000_000;
 
 /// RTTs needed to tell that a window is stuck below the path's rate: the first few belong to slow start.
 pub const STUCK_AFTER: usize = 3;
+
+/// Without any growth for so many RTTs, the window does not grow back from a loss ...
+pub const UNGROWN_RTTS: i64 = 32;
+
+/// ... if the data in flight differs by no more than this part, or a segment, ...
+pub const UNGROWN_PART: u32 = 32;
+
+/// ... for longer than CUBIC takes to cross that much around the window of the loss, by this factor.
+pub const UNGROWN_PLATEAUS: f64 = 1.25;
+
+/// CUBIC's constant C, in segments per cubic second (RFC 9438, section 5).
+pub const CUBIC_C: f64 = 0.4;
 
 /// Losses repaired in less than this part of the time may be those of a full queue.
 pub const SELDOM_PART: i64 = 20;

@@ -69,6 +69,16 @@ pub fn shrunk(stretches: &[Stretch], at: usize, before: u32, base: Option<u32>, 
         && !is_small(stretches, at, base, mss)
 }
 
+/// Whether the data in flight stayed within two segments of the window in nearly all stretches around that at `at`: Linux saves the
+/// rest for a larger segment (`tcp_tso_should_defer`, 6.18).
+pub fn is_used_up_but_for_a_rest(stretches: &[Stretch], at: usize, mss: u32) -> bool {
+    let is_near = |stretch: &Stretch| {
+        stretch.flight_max > thresholds::EDGE_SEGMENTS.saturating_mul(mss)
+            && stretch.flight_max.saturating_add(mss.saturating_mul(2)) > stretch.window_max
+    };
+    is_near(&stretches[at]) && holds_around(stretches, at, is_near)
+}
+
 /// Whether the data in flight came within a few segments of the window in nearly all stretches around that at `at`. A
 /// congestion window has no reason to.
 pub fn is_nearly_used_up(stretches: &[Stretch], at: usize, mss: u32) -> bool {
@@ -147,6 +157,20 @@ mod tests {
         assert!(!fills_to_the_byte(49_280, 98_559) && !fills_to_the_byte(49_280, 97_112), "less");
         assert!(!fills_to_the_byte(512, 65_536), "a program's write");
         assert!(!fills_to_the_byte(0, 98_560), "closed");
+    }
+
+    #[test]
+    fn rest_of_less_than_two_segments_is_saved_for_a_larger_one() {
+        const MSS: u32 = 1460;
+        let of = |flight_max: u32| -> Vec<Stretch> {
+            let stretch = Stretch { flight_max, window_max: 131_070, ..Stretch::at(Instant::START) };
+            vec![stretch; 40]
+        };
+        assert!(is_used_up_but_for_a_rest(&of(88 * MSS), 20, MSS));
+        assert!(!is_used_up_but_for_a_rest(&of(87 * MSS), 20, MSS), "room for two");
+        let narrow: Vec<Stretch> =
+            of(2 * MSS).into_iter().map(|stretch| Stretch { window_max: 3 * MSS, ..stretch }).collect();
+        assert!(!is_used_up_but_for_a_rest(&narrow, 20, MSS), "of a few segments, two are most");
     }
 
     #[test]

@@ -58,9 +58,13 @@ impl Classifier<'_> {
     /// Whether the window was nearly used up, RTT after RTT. Far from the sender, a used-up window shows no better: when an
     /// ACK reaches the sender is known to a segment or two.
     pub(super) fn follows_the_window(&self, at: usize) -> bool {
-        !self.context.at_sender
-            && matches!(self.context.scale, ScaleKnown::Agreed(_))
-            && window::is_nearly_used_up(self.stretches, at, self.context.mss)
+        let is_used_up = if self.context.at_sender {
+            window::is_used_up_but_for_a_rest
+        } else {
+            window::is_nearly_used_up
+        };
+        matches!(self.context.scale, ScaleKnown::Agreed(_))
+            && is_used_up(self.stretches, at, self.context.mss)
     }
 
     /// The receiver's window was used up.

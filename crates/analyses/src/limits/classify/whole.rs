@@ -33,7 +33,7 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         above >= sending / thresholds::PEAK_TIME_PART
     });
     let peak_rate = peak.map_or(0.0, |(rate, _)| *rate);
-    let longer = measured.zip(base_rtt).map_or(0, |(measured, base)| measured.saturating_sub(base));
+    let longer = usual_least(stretches).zip(base_rtt).map_or(0, |(usual, base)| usual.saturating_sub(base));
     let segment_time = longer.min((f64::from(context.mss) * 8e6 / peak_rate.max(1.0)) as u32);
     let mut overview = Overview {
         base_rtt,
@@ -108,6 +108,15 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         overview.rare_mut().pace_of_bunches = Some(pace);
     }
     overview
+}
+
+/// The shortest RTT of a stretch, in microseconds, but for the few that are shorter: the end of a write takes less time to send than
+/// a full segment.
+fn usual_least(stretches: &[Stretch]) -> Option<u32> {
+    let mut least: Vec<u32> = stretches.iter().map(|stretch| stretch.rtt_min).collect();
+    least.retain(|rtt| *rtt != u32::MAX);
+    let few = least.len() / thresholds::SELDOM_PART as usize;
+    (!least.is_empty()).then(|| *least.select_nth_unstable(few).1)
 }
 
 /// Why RTTs were longer than the path's.

@@ -75,3 +75,6 @@ pub const BUCKET_QUEUE_US: f64 = 500.0;
 /// Segments late in a burst are delayed by less than the queue would delay them, by this factor at least: 4.5 and more
 /// measured at policers, at most 1.3 in queues.
 pub const BUCKET_DELAYS_LESS: f64 = 3.0;
+
+/// By no less than the queue would delay them, but for this factor, if it is a queue.
+pub const BUCKET_DELAYS_AS_MUCH: f64 = 1.5;
