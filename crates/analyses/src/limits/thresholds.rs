@@ -88,7 +88,10 @@ pub const PUNCTUAL_SURELY_PART: u32 = 8;
 
 /// A window below this part of the largest one before has shrunk; below this part of the largest one after, it will
 /// grow.
-pub const SHRUNK: f64 = 0.9;
+pub const SHRUNK: f64 = 0.75;
+
+/// One that had grown by half before has no reason to shrink at all but data that waits to be read.
+pub const SHRUNK_AFTER_GROWTH: f64 = 0.9;
 
 /// A window that closes below this part of its largest is being filled by unread data.
 pub const CLOSING: f64 = 0.25;

@@ -65,8 +65,9 @@ pub fn is_larger(
 /// Whether the receiver offered much less in the stretch at `at` than `before`, since data waited to be read. `base` is the
 /// shortest RTT, in microseconds.
 pub fn shrunk(stretches: &[Stretch], at: usize, before: u32, base: Option<u32>, mss: u32) -> bool {
-    f64::from(stretches[at].window_max) < f64::from(before) * thresholds::SHRUNK
-        && !is_small(stretches, at, base, mss)
+    let has_grown = stretches.first().is_some_and(|first| before / 3 > first.window_max / 2);
+    let part = if has_grown { thresholds::SHRUNK_AFTER_GROWTH } else { thresholds::SHRUNK };
+    f64::from(stretches[at].window_max) < f64::from(before) * part && !is_small(stretches, at, base, mss)
 }
 
 /// Whether the data in flight stayed within two segments of the window in nearly all stretches around that at `at`: Linux saves the

@@ -33,7 +33,8 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         above >= sending / thresholds::PEAK_TIME_PART
     });
     let peak_rate = peak.map_or(0.0, |(rate, _)| *rate);
-    let longer = usual_least(stretches).zip(base_rtt).map_or(0, |(usual, base)| usual.saturating_sub(base));
+    let least = if context.at_sender { usual_least(stretches) } else { measured };
+    let longer = least.zip(base_rtt).map_or(0, |(least, base)| least.saturating_sub(base));
     let segment_time = longer.min((f64::from(context.mss) * 8e6 / peak_rate.max(1.0)) as u32);
     let mut overview = Overview {
         base_rtt,
