@@ -98,14 +98,11 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Whether few transmissions were delivered that it would have dropped.
-    const fn tells_apart(&self) -> bool {
-        self.delivered[1] <= 2 * self.lost[1]
-    }
-
     /// Whether what dropped packets is no policer of `rate` bit/s: it fills far sooner, or is a queue.
     pub fn refutes(&self, rate: f64) -> bool {
-        self.is_queue || self.tells_apart() && self.rates[0] > thresholds::BUCKET_REFUTES * rate
+        self.is_queue
+            || tells_apart(self.delivered[1], self.lost[1])
+                && self.rates[0] > thresholds::BUCKET_REFUTES * rate
     }
 
     /// The middle of its rates.
@@ -234,21 +231,24 @@ impl Transmissions {
             Tap::Before => self.delays(fastest, mss, base),
             Tap::Behind { .. } => self.delays_by_stamps(fastest, mss),
         }?;
-        // The clock of the stamps hides less, and a bucket of a segment or two lets nothing through in which the sender could exceed its
-        // rate.
-        let is_seen = tap == Tap::Before
-            || queue >= thresholds::BUCKET_STAMPED_US
-                && best.tells_apart()
-                && best.depth >= f64::from(thresholds::BUCKET_SEGMENTS * mss);
+        // Behind it, the clock of the stamps hides less, and a bucket of a segment or two lets nothing through in which the sender could
+        // exceed its rate.
+        let (shows, is_seen) = match tap {
+            Tap::Before => (thresholds::BUCKET_QUEUE_US, true),
+            Tap::Behind { .. } => {
+                let segments = best.depth >= f64::from(thresholds::BUCKET_SEGMENTS * mss);
+                (thresholds::BUCKET_STAMPED_US, best.tells_apart() && segments)
+            }
+        };
+        let is_measured = queue >= shows;
         let is_credible = best.depth / best.rate < thresholds::BUCKET_RTTS * base
             || most >= thresholds::BUCKET_SURE && best.tells_apart();
-        let had_no_queue =
-            queue >= thresholds::BUCKET_QUEUE_US && longer * thresholds::BUCKET_DELAYS_LESS < queue;
-        let is_measured = queue
-            >= if tap == Tap::Before { thresholds::BUCKET_QUEUE_US } else { thresholds::BUCKET_STAMPED_US };
         let micros = |time: f64| Duration::from_secs_f64(time * 1e-6);
         Some(TokenBucket {
-            is_policer: is_seen && is_credible && had_no_queue,
+            is_policer: is_measured
+                && is_seen
+                && is_credible
+                && longer * thresholds::BUCKET_DELAYS_LESS < queue,
             is_queue: is_measured
                 && best.tells_apart()
                 && longer * thresholds::BUCKET_DELAYS_AS_MUCH >= queue,
@@ -364,10 +364,11 @@ impl Transmissions {
 
     /// The depth that tells the lost transmissions from the delivered ones best at `rate`.
     fn fit(&self, events: &[Event], rate: f64, mss: u32, since: usize) -> Option<Fit> {
-        let most = self.used(rate, mss).map(|(_, used)| used).fold(0.0, f64::max);
+        let used: Vec<f64> = self.used(rate, mss).map(|(_, used)| used).collect();
+        let most = used.iter().copied().fold(0.0, f64::max);
         let width = (most / DEPTHS as f64).max(1.0);
         let mut at = [[0_u32; 2]; DEPTHS + 1];
-        for ((_, used), event) in self.used(rate, mss).zip(events).skip(since) {
+        for (used, event) in used.iter().zip(events).skip(since) {
             match event {
                 Event::Delivered => at[(used / width) as usize][0] += 1,
                 Event::Lost => at[(used / width) as usize][1] += 1,
@@ -427,8 +428,13 @@ impl Fit {
 
     /// Whether few transmissions were delivered that it would have dropped.
     const fn tells_apart(&self) -> bool {
-        self.delivered_above <= 2 * self.lost_above
+        tells_apart(self.delivered_above, self.lost_above)
     }
+}
+
+/// Whether few transmissions were delivered that a bucket would have dropped, beside those that were lost.
+const fn tells_apart(delivered_above: u32, lost_above: u32) -> bool {
+    delivered_above <= 2 * lost_above
 }
 
 /// How improbable it is that so many of all losses are among these transmissions by chance: the negative logarithm

@@ -22,15 +22,23 @@ pub enum Cure {
     ShorterPath,
 }
 
-/// Faults that take nothing away from a transfer if they are gone: the link, and its queue.
-const fn is_of_link(fault: Fault) -> bool {
-    matches!(fault, Fault::Link | Fault::ShortQueue | Fault::LongQueue)
+/// Faults that one of the general cures takes away: of the link, its queue, and buffers.
+const fn has_general_cure(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Link
+            | Fault::ShortQueue
+            | Fault::LongQueue
+            | Fault::ReceiveBuffer
+            | Fault::NoScaling
+            | Fault::SendBuffer
+    )
 }
 
 impl Cure {
     /// Those that a transfer can have.
     pub fn all(transfer: &Transfer) -> Vec<Self> {
-        let faults = transfer.faults.iter().copied().filter(|fault| !is_of_link(*fault));
+        let faults = transfer.faults.iter().copied().filter(|fault| !has_general_cure(*fault));
         let general = [
             Self::LargeReceiveBuffer,
             Self::LargeSendBuffer,

@@ -1,10 +1,11 @@
 //! Random transfers: a path, two hosts, and one or two faults.
 
+use clap::ValueEnum;
 use serde::Serialize;
 use slowpath_path::chance::Draws;
 
 /// What may hold a transfer back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     Link,
@@ -33,33 +34,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All of them.
-    pub const ALL: [Self; 23] = [
-        Self::Link,
-        Self::ShortQueue,
-        Self::LongQueue,
-        Self::CrossTraffic,
-        Self::Loss,
-        Self::BurstyLoss,
-        Self::Policer,
-        Self::Marks,
-        Self::Reordering,
-        Self::Jitter,
-        Self::Stalls,
-        Self::AckLoss,
-        Self::SlowAcks,
-        Self::ReceiveBuffer,
-        Self::NoScaling,
-        Self::SendBuffer,
-        Self::Pacing,
-        Self::SlowWriter,
-        Self::PausingWriter,
-        Self::Messages,
-        Self::Turns,
-        Self::SlowReader,
-        Self::PausingReader,
-    ];
-
     /// Whether it decides what is transferred, so that only a transfer of its own has it.
     const fn is_workload(self) -> bool {
         matches!(self, Self::Messages | Self::Turns)
@@ -160,8 +134,9 @@ impl Transfer {
     /// The transfer of this number: its first fault is the one whose turn it is.
     pub fn drawn(seed: u64) -> Self {
         let mut dice = Dice(Draws::new(seed));
-        let first = Fault::ALL[(seed % Fault::ALL.len() as u64) as usize];
-        let second = dice.one(&Fault::ALL);
+        let all = Fault::value_variants();
+        let first = all[(seed % all.len() as u64) as usize];
+        let second = dice.one(all);
         let has_second = dice.happens(SECOND) && second != first && !second.is_workload();
         let mut faults = vec![first];
         faults.extend(has_second.then_some(second));

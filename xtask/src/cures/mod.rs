@@ -17,12 +17,11 @@ use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions, Confidence};
 use slowpath_runs::parallel;
 use slowpath_scenario::{HostId, Override, Scenario, check};
-use slowpath_simulator::{Nobody, Observer, Occurrence, Progress, Sight, Simulation, Tap};
+use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Tap};
 use slowpath_views::headline::main_finding;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Hold verdicts against what takes the limit away, in random transfers of the simulator.
 #[derive(Args)]
@@ -47,28 +46,29 @@ const LONGEST: &str = "duration=60 s";
 /// A transfer whose best cure saves less of its time is held by nothing that a cure takes away.
 const LEAST_GAIN: f64 = 0.08;
 
-/// A cure that saves at least this part of what the best one saves, and not this much less, is right as well.
+/// A cure is right as well if it saves this part of what the best one saves, ...
 const AS_GOOD: f64 = 0.5;
-const NEARLY: f64 = 0.25;
-const NOT_NOTHING: f64 = 0.05;
 
-/// Simulated time between two looks at a run.
-const STRETCH: Duration = Duration::from_millis(100);
+/// ... this much less of the transfer's time at most, ...
+const NEARLY: f64 = 0.25;
+
+/// ... and more of it than this.
+const NOT_NOTHING: f64 = 0.05;
 
 /// What was said of a transfer at one host.
 #[derive(Clone, Debug, Serialize)]
-pub struct Said {
+struct Said {
     /// The cause of the headline; none if the capture has no data.
     cause: Option<String>,
     /// How sure.
     is_sure: bool,
     /// Whether it is one that a cure which helps makes right.
-    pub is_right: bool,
+    is_right: bool,
 }
 
 /// A transfer that was judged.
 #[derive(Debug, Serialize)]
-pub struct Judged {
+struct Judged {
     seed: u64,
     faults: Vec<Fault>,
     /// How long it took, in seconds.
@@ -76,7 +76,7 @@ pub struct Judged {
     /// The share of that time that each cure saves, most first.
     gains: Vec<(Cure, f64)>,
     /// At the sender and at the receiver.
-    pub said: [Said; 2],
+    said: [Said; 2],
 }
 
 const HOSTS: [&str; 2] = ["sender", "receiver"];
@@ -136,7 +136,7 @@ impl Cures {
 }
 
 /// The transfers of these numbers that some cure makes faster.
-pub fn judged(numbers: std::ops::Range<u64>) -> Result<Vec<Judged>> {
+fn judged(numbers: std::ops::Range<u64>) -> Result<Vec<Judged>> {
     let numbers: Vec<u64> = numbers.collect();
     let stop = AtomicBool::new(false);
     let all = parallel::each(&numbers, None, &stop, &|| (), |seed| {
@@ -201,16 +201,13 @@ fn run(scenario: &Scenario, is_judged: bool) -> Result<(f64, [Option<FlowReport>
         Ok(Tap::new(HostId(number), Analysis::new(AnalysisOptions::default())))
     };
     let mut simulation = Simulation::new(scenario);
-    let mut run = |observer: &mut dyn Observer| {
-        while simulation.run_until(simulation.now() + STRETCH, observer) == Progress::Running {}
-    };
     let mut flows = [None, None];
     if is_judged {
         let mut taps = Taps([tap(HOSTS[0])?, tap(HOSTS[1])?]);
-        run(&mut taps);
+        simulation.run(&mut taps);
         flows = taps.0.map(|tap| tap.finish().finish().flows.into_iter().next());
     } else {
-        run(&mut Nobody);
+        simulation.run(&mut Nobody);
     }
     let span = simulation.total(0).span.context("no data")?;
     let took = span.1.nanos_since(span.0) as f64 / 1e9;

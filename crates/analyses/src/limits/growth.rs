@@ -1,6 +1,7 @@
 //! Whether more data in flight was delivered faster: a path with room delivers that much more, a full one only lets its
 //! queue grow.
 
+use super::queue;
 use super::stretch::{Part, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
@@ -54,11 +55,8 @@ pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, mss: u32
     }
     let grown: i64 = parts.iter().filter(|part| is_grown(part)).map(Part::lasted).sum();
     // A full path delivers without a pause; what a program writes does not grow with the congestion window either.
-    let pauses = |part: &&Part| {
-        let stretch = &stretches[part.stretch];
-        stretch.rtt_min != u32::MAX && stretch.gap_max > stretch.rtt_min / 2
-    };
-    let paused: i64 = parts.iter().filter(|part| is_grown(part)).filter(pauses).map(Part::lasted).sum();
+    let pauses = |part: &&Part| is_grown(part) && queue::pauses(&stretches[part.stretch], 2);
+    let paused: i64 = parts.iter().filter(pauses).map(Part::lasted).sum();
     // A few losses far apart say nothing of the time with many.
     let is_telling = all.lasted * thresholds::GROWTH_TELLING_PART >= grown as f64;
     if is_telling && paused * 2 < grown && all.shows_a_full_path(overview.peak_rate) {
@@ -177,18 +175,28 @@ mod tests {
     use crate::limits::stretch::Hold;
     use slowpath_model::Instant;
 
+    /// One stretch after the other, each of so many milliseconds after a loss.
+    fn after_loss(ms: i64, of: impl Iterator<Item = Stretch>) -> (Vec<Stretch>, Vec<Part>) {
+        let (mut stretches, mut parts) = (Vec::new(), Vec::new());
+        for (nth, stretch) in of.enumerate() {
+            let from = Instant::from_nanos(nth as i64 * ms * 1_000_000);
+            let mut stretch = Stretch { from, to: from, ..stretch };
+            stretch.extend(from.plus_nanos(ms * 1_000_000), Hold::Open);
+            let to = stretch.to;
+            stretches.push(stretch);
+            parts.push(Part { stretch: nth, from, to, cause: Cause::AfterLoss, repairs: false });
+        }
+        (stretches, parts)
+    }
+
     /// Parts of so many milliseconds, in which ever more is in flight and as much delivered as before.
     fn without_more(ms: i64, base: u32, mss: u32) -> Cause {
-        let (mut stretches, mut parts) = (Vec::new(), Vec::new());
-        for nth in 0..40 {
-            let from = Instant::from_nanos(nth * ms * 1_000_000);
-            let mut stretch =
-                Stretch { flight_max: 10_000 + 500 * nth as u32, delivered: 5_000 * ms, ..Stretch::at(from) };
-            stretch.extend(from.plus_nanos(ms * 1_000_000), Hold::Open);
-            let (to, stretch_nth) = (stretch.to, stretches.len());
-            stretches.push(stretch);
-            parts.push(Part { stretch: stretch_nth, from, to, cause: Cause::AfterLoss, repairs: false });
-        }
+        let of = (0..40).map(|nth| Stretch {
+            flight_max: 10_000 + 500 * nth,
+            delivered: 5_000 * ms,
+            ..Stretch::at(Instant::START)
+        });
+        let (stretches, mut parts) = after_loss(ms, of);
         let overview = Overview { base_rtt: Some(base), peak_rate: 40e6, ..Overview::default() };
         full_without_a_queue(&stretches, &overview, mss, &mut parts);
         parts[20].cause
@@ -206,32 +214,21 @@ mod tests {
     /// The first stretches after a loss deliver what was in flight before it, too.
     #[test]
     fn more_than_what_is_in_flight_is_not_the_paths_rate() {
-        let (mut stretches, mut parts) = (Vec::new(), Vec::new());
-        for nth in 0..10u32 {
-            let (from, flight_max) = (Instant::from_nanos(i64::from(nth) * 60_000_000), 17_000 + 1_448 * nth);
+        let of = (0..10).map(|nth| {
+            let flight_max = 17_000 + 1_448 * nth;
             let delivered = i64::from(flight_max) + if nth < 4 { 12_000 } else { 0 };
-            let mut stretch = Stretch { flight_max, delivered, rtt_min: 60_000, ..Stretch::at(from) };
-            stretch.extend(from.plus_nanos(60_000_000), Hold::Open);
-            let to = stretch.to;
-            stretches.push(stretch);
-            parts.push(Part { stretch: nth as usize, from, to, cause: Cause::AfterLoss, repairs: false });
-        }
+            Stretch { flight_max, delivered, rtt_min: 60_000, ..Stretch::at(Instant::START) }
+        });
+        let (stretches, mut parts) = after_loss(60, of);
         let overview = Overview { base_rtt: Some(60_000), peak_rate: 4e6, ..Overview::default() };
         full_without_a_queue(&stretches, &overview, 1_448, &mut parts);
         assert_eq!(parts[5].cause, Cause::AfterLoss);
     }
 
-    /// Stretches of an RTT of 20 ms after a loss, with these flights; what the first and the last are called.
-    fn after_loss(flights: impl Iterator<Item = u32>) -> [Cause; 2] {
-        let (mut stretches, mut parts) = (Vec::new(), Vec::new());
-        for (nth, flight_max) in flights.enumerate() {
-            let from = Instant::from_nanos(nth as i64 * 20_000_000);
-            let mut stretch = Stretch { flight_max, ..Stretch::at(from) };
-            stretch.extend(from.plus_nanos(20_000_000), Hold::Open);
-            let to = stretch.to;
-            stretches.push(stretch);
-            parts.push(Part { stretch: nth, from, to, cause: Cause::AfterLoss, repairs: false });
-        }
+    /// What the first and the last of these flights after a loss are called, in RTTs of 20 ms.
+    fn with_flights(flights: impl Iterator<Item = u32>) -> [Cause; 2] {
+        let of = flights.map(|flight_max| Stretch { flight_max, ..Stretch::at(Instant::START) });
+        let (stretches, mut parts) = after_loss(20, of);
         let overview = Overview { base_rtt: Some(20_000), ..Overview::default() };
         without_growth(&stretches, &overview, 1_448, &mut parts);
         [parts[0].cause, parts[parts.len() - 1].cause]
@@ -241,12 +238,12 @@ mod tests {
     fn window_that_never_grows_is_not_reduced_by_a_loss() {
         let same = |segments: u32, rtts: usize| std::iter::repeat_n(segments * 1_448, rtts);
         // CUBIC crosses 3 segments around a window of 96 in 3.9 s: 195 RTTs.
-        assert_eq!(after_loss(same(96, 190)), [Cause::AfterLoss; 2]);
-        assert_eq!(after_loss(same(96, 300)), [Cause::Undetermined; 2]);
+        assert_eq!(with_flights(same(96, 190)), [Cause::AfterLoss; 2]);
+        assert_eq!(with_flights(same(96, 300)), [Cause::Undetermined; 2]);
         let growing = (0..300).map(|nth| (48 + nth / 4) * 1_448);
-        assert_eq!(after_loss(growing), [Cause::AfterLoss; 2]);
+        assert_eq!(with_flights(growing), [Cause::AfterLoss; 2]);
         let grown = (48..96).map(|segments| segments * 1_448).chain(same(96, 300));
-        assert_eq!(after_loss(grown), [Cause::AfterLoss, Cause::Undetermined]);
+        assert_eq!(with_flights(grown), [Cause::AfterLoss, Cause::Undetermined]);
     }
 
     #[test]

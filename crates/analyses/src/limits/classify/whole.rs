@@ -8,7 +8,7 @@ use crate::limits::stretch::{Hold, Marks, Stretch, rate};
 use crate::limits::thresholds;
 use crate::limits::track::Finished;
 use crate::report::Overview;
-use slowpath_model::statistics::median;
+use slowpath_model::statistics::{median, nearest_rank};
 
 /// What the stretches show together.
 pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
@@ -33,7 +33,9 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         above >= sending / thresholds::PEAK_TIME_PART
     });
     let peak_rate = peak.map_or(0.0, |(rate, _)| *rate);
-    let least = if context.at_sender { usual_least(stretches) } else { measured };
+    // Of few stretches, none is one of a few.
+    let has_usual = context.at_sender && stretches.len() > thresholds::SELDOM_PART as usize;
+    let least = if has_usual { usual_least(stretches) } else { measured };
     let longer = least.zip(base_rtt).map_or(0, |(least, base)| least.saturating_sub(base));
     let segment_time = longer.min((f64::from(context.mss) * 8e6 / peak_rate.max(1.0)) as u32);
     let mut overview = Overview {
@@ -116,8 +118,7 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
 fn usual_least(stretches: &[Stretch]) -> Option<u32> {
     let mut least: Vec<u32> = stretches.iter().map(|stretch| stretch.rtt_min).collect();
     least.retain(|rtt| *rtt != u32::MAX);
-    let few = least.len() / thresholds::SELDOM_PART as usize;
-    (!least.is_empty()).then(|| *least.select_nth_unstable(few).1)
+    nearest_rank(&mut least, 1000 / thresholds::SELDOM_PART as usize)
 }
 
 /// Why RTTs were longer than the path's.
