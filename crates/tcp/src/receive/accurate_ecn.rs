@@ -158,13 +158,15 @@ impl Connection {
         packet.flags = with_ace(packet.flags, count);
     }
 
-    /// Another SYN, or the SYN-ACK again: the next ACK tells how the first arrived (`tcp_send_ack_reflect_ect`).
+    /// Another SYN, or the SYN-ACK again: the next ACK tells how it arrived (`tcp_send_ack_reflect_ect`), or how the
+    /// first did in some builds of Linux 6.18.
     pub(super) fn reflect_syn(&mut self, syn: &Packet) {
         if !self.negotiated.ecn.is_accurate() {
             return;
         }
         let accurate = &mut self.rcv.accurate;
         accurate.reflects = true;
+        accurate.syn = syn.ecn;
         if let Some(bytes) = &syn.ecn_bytes {
             accurate.note_option(bytes);
             accurate.demanded = accurate.demanded.max(1);
