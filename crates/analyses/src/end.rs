@@ -9,7 +9,7 @@ mod size;
 mod trying;
 mod window;
 pub use distance::{measure_distance, note_distance};
-use held_back::held_back_since;
+use held_back::HeldBack;
 use in_vain::InVain;
 use trying::Trying;
 pub use window::WindowStats;
@@ -562,6 +562,7 @@ impl EndState {
         }
         let round_trip = acked.round_trip.map(|nanos| self.note_round_trip(nanos, me));
         let near = self.distance.sending();
+        let held = HeldBack::at(at, acked, me, self);
         let Some(track) = &mut self.track else { return acked.spurious };
         if acked.reneged {
             self.not_accepted.get_or_insert_default().reneged = true;
@@ -571,7 +572,6 @@ impl EndState {
         if acked.unseen > 0 {
             marks.set(Marks::GAP);
         }
-        let late_since = held_back_since(at, acked, me, [self.mss_seen, self.ack_silence], self.last_copy);
         let answer = Answer {
             at,
             tsval: segment.timestamps.map(|stamps| stamps.val),
@@ -588,7 +588,8 @@ impl EndState {
                 segment.timestamps.is_some() || near.is_here() || !me.distance.answering().is_here()
             }),
             marks,
-            late_since,
+            late_since: held.since,
+            read_after: if segment.len == 0 { held.read_after } else { 0 },
             delayed_ack: me.longest_delayed_ack(segment),
             payload: segment.len,
             echoes_mark: segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN),

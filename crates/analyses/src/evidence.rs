@@ -144,6 +144,11 @@ evidence! {
         largest: Bytes = "The largest window.",
         smallest: Bytes = "The smallest window above zero.",
     }
+    /// ACKs left the receiver neither when data arrived nor by a timer: its program read.
+    AnswersWhenRead = "answers-when-read" {
+        acks: u64 = "Such ACKs, each of three segments or more.",
+        after: Duration = "How long after the last arrival they left, on average.",
+    }
     /// The handshake was not captured, so the window scale is the least that fits.
     ScaleInferred = "scale-inferred" { shift: u64 = "The least shift count." }
     /// The handshake was not captured; segments end to the byte where windows of this scale end.

@@ -376,6 +376,11 @@ impl<'a> Material<'a> {
             found.push(Evidence::WindowFilled { segments, largest });
             found.extend(self.window_allows(cause, largest).filter(|_| cause != Cause::SlowReader));
         }
+        let (reads, waited) = self.overview.reads;
+        if cause == Cause::SlowReader && reads >= thresholds::READS_TELL {
+            let after = Duration::from_micros(waited / reads);
+            found.push(Evidence::AnswersWhenRead { acks: reads, after });
+        }
         let window = &self.answered.window;
         match cause {
             Cause::WindowTakenBack => {

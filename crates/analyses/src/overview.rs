@@ -30,6 +30,8 @@ pub struct Overview {
     pub queue_shows: bool,
     /// The rate, in bit/s, while the receiver's application read: the median. Unknown if it hardly did.
     pub read_rate: Option<f64>,
+    /// ACKs that the receiver sent when its program read, and how long after the last arrival all together, in microseconds.
+    pub reads: (u64, u64),
     /// Whether the tap is next to the receiver, behind all queues that data waits in, and not to the sender.
     pub at_receiver: bool,
     /// Seen from afar, ACKs do not trigger the sender.

@@ -33,28 +33,45 @@ impl EndState {
     }
 }
 
-/// Since when the receiver `me` had the oldest data that it acknowledges at `at`, if it held that ACK back: next to it, an ACK of
-/// several segments is later than any delayed ACK. `mss` is what the largest segment has, and `silence` how long no ACK had come,
-/// in microseconds; until `last_copy` passed, on a later interface of a host on the path, the data was not at the receiver.
-#[inline(always)]
-pub(super) fn held_back_since(
-    at: Instant,
-    acked: &Acked,
-    me: &EndState,
-    [mss, silence]: [u32; 2],
-    last_copy: Option<Instant>,
-) -> Option<Instant> {
-    let waited = acked.waited.filter(|waited| *waited > thresholds::LATE_ACK_NS)?;
-    let distance = me.distance.answering();
-    let is_late = distance.is_here()
-        && acked.unseen == 0
-        && acked.round_trip.is_some()
-        && acked.advanced > thresholds::LATE_ACK_SEGMENTS * i64::from(mss.max(1))
-        && last_copy.is_none_or(|copy| at.nanos_since(copy) > thresholds::LATE_ACK_NS);
-    // Behind a link of a local network, ACKs that come one after the other are those of a queue in front of it.
-    let is_own_tap = distance.min().is_some_and(|min| min <= thresholds::OWN_TAP_NS);
-    let was_silent = i64::from(silence) * 1000 >= waited / thresholds::HELD_SILENCE_PART;
-    (is_late && (is_own_tap || was_silent)).then(|| at.plus_nanos(-waited))
+/// What the time of an ACK says of the receiver, next to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HeldBack {
+    /// Since when it had the oldest data that it acknowledges, if it held that ACK back: an ACK of several segments is later than
+    /// any delayed ACK.
+    pub since: Option<Instant>,
+    /// How long after the last arrival it answered, in microseconds, if nothing but the read of its program explains when: three
+    /// segments or more had waited, nothing else arrived, and no timer is as short. Else zero.
+    pub read_after: u32,
+}
+
+impl HeldBack {
+    /// What an ACK of `me` at `at` says, which acknowledges data of `sender`.
+    #[inline(always)]
+    pub fn at(at: Instant, acked: &Acked, me: &EndState, sender: &EndState) -> Self {
+        let distance = me.distance.answering();
+        let (Some(waited), Some(last)) = (acked.waited, acked.round_trip) else { return Self::default() };
+        if waited < thresholds::READ_AFTER_NS.start || !distance.is_here() || acked.unseen != 0 {
+            return Self::default();
+        }
+        let mss = i64::from(sender.mss_seen.max(1));
+        // Until the copy passed, on a later interface of a host on the path, the data was not at the receiver.
+        let is_late = waited > thresholds::LATE_ACK_NS
+            && acked.advanced > thresholds::LATE_ACK_SEGMENTS * mss
+            && sender.last_copy.is_none_or(|copy| at.nanos_since(copy) > thresholds::LATE_ACK_NS);
+        // Behind a link of a local network, ACKs that come one after the other are those of a queue in front of it.
+        let is_own_tap = distance.min().is_some_and(|min| min <= thresholds::OWN_TAP_NS);
+        let was_silent = i64::from(sender.ack_silence) * 1000 >= waited / thresholds::HELD_SILENCE_PART;
+        let is_read = is_own_tap
+            && was_silent
+            && acked.advanced > thresholds::READ_AFTER_SEGMENTS * mss
+            && sender.outstanding.una() >= sender.outstanding.nxt()
+            && thresholds::READ_AFTER_NS.contains(&last)
+            && sender.last_copy.is_none();
+        Self {
+            since: (is_late && (is_own_tap || was_silent)).then(|| at.plus_nanos(-waited)),
+            read_after: if is_read { micros(last) } else { 0 },
+        }
+    }
 }
 
 #[cfg(test)]
@@ -63,16 +80,22 @@ mod tests {
 
     /// An ACK of six segments, 30 ms after them, `silence` microseconds after the ACK before, by a receiver that is so many away.
     fn since(silence: u32, micros: i64) -> Option<i64> {
-        let mut me = EndState::new(None);
+        let at = Instant::from_nanos(1_000_000_000);
+        ack(silence, micros, 29_000_000).since.map(|since| at.nanos_since(since))
+    }
+
+    fn ack(silence: u32, micros: i64, last: i64) -> HeldBack {
+        let (mut me, mut sender) = (EndState::new(None), EndState::new(None));
         me.distance.sample(micros * 1_000);
+        (sender.mss_seen, sender.ack_silence) = (1_448, silence);
         let acked = Acked {
             advanced: 6 * 1_448,
             waited: Some(30_000_000),
-            round_trip: Some(29_000_000),
+            round_trip: Some(last),
             ..Acked::default()
         };
         let at = Instant::from_nanos(1_000_000_000);
-        held_back_since(at, &acked, &me, [1_448, silence], None).map(|since| at.nanos_since(since))
+        HeldBack::at(at, &acked, &me, &sender)
     }
 
     #[test]
@@ -80,5 +103,14 @@ mod tests {
         assert_eq!(since(400, 280), None);
         assert_eq!(since(20_000, 280), Some(30_000_000), "nothing came for long");
         assert_eq!(since(400, 20), Some(30_000_000), "right at the receiver");
+    }
+
+    #[test]
+    fn ack_that_no_arrival_and_no_timer_explains_is_of_a_read() {
+        assert_eq!(ack(30_000, 20, 4_000_000).read_after, 4_000);
+        assert_eq!(ack(30_000, 20, 2_000).read_after, 0, "it answers an arrival");
+        assert_eq!(ack(30_000, 20, 40_000_000).read_after, 0, "a timer may be as short");
+        assert_eq!(ack(400, 20, 4_000_000).read_after, 0, "one of several");
+        assert_eq!(ack(30_000, 280, 4_000_000).read_after, 0, "another device may wait");
     }
 }

@@ -33,6 +33,8 @@ pub struct Answer {
     pub marks: Marks,
     /// Since when the receiver had the acknowledged data, if its answer was late.
     pub late_since: Option<Instant>,
+    /// How long after the last arrival it left, in microseconds, if the receiver sent it when its program read; else zero.
+    pub read_after: u32,
     /// How long this receiver delays an ACK at most, in nanoseconds.
     pub delayed_ack: i64,
     /// Payload of the receiver that it carries, in bytes.

@@ -228,7 +228,9 @@ impl Classifier<'_> {
                 self.queued(stretch)
             }
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
-            Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) || self.answers_when_read(at) => {
+            Hold::Dry | Hold::Delayed | Hold::Open
+                if self.unread(at) || self.answers_when_read(at) || self.waits_for_reads(at) =>
+            {
                 Cause::SlowReader
             }
             Hold::Dry | Hold::Open if self.follows_the_window(at) => self.window(at),

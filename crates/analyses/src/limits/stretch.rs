@@ -192,6 +192,10 @@ pub struct Stretch {
     pub peak_max: u32,
     /// The longest time between two deliveries, in microseconds.
     pub gap_max: u32,
+    /// ACKs that the receiver, next to the tap, sent when its program read, and how long after the last arrival, in microseconds.
+    pub reads: u16,
+    /// See [`Self::reads`].
+    pub read_after: u32,
     /// The longest time between two new data segments, in microseconds.
     pub send_gap_max: u32,
     /// What happened.
@@ -199,6 +203,13 @@ pub struct Stretch {
 }
 
 impl Stretch {
+    /// An ACK came so many microseconds after the last arrival since a program read; zero: for another reason.
+    #[inline]
+    pub fn note_read(&mut self, after: u32) {
+        self.reads = self.reads.saturating_add(u16::from(after > 0));
+        self.read_after = self.read_after.saturating_add(after);
+    }
+
     /// An empty stretch at `from`.
     pub const fn at(from: Instant) -> Self {
         Self {
@@ -236,6 +247,8 @@ impl Stretch {
             not_still: 0,
             peak_max: 0,
             gap_max: 0,
+            reads: 0,
+            read_after: 0,
             send_gap_max: 0,
             marks: Marks(0),
         }
@@ -345,6 +358,8 @@ impl Stretch {
         self.not_still = self.not_still.saturating_add(next.not_still);
         self.peak_max = self.peak_max.max(next.peak_max);
         self.gap_max = self.gap_max.max(next.gap_max);
+        self.reads = self.reads.saturating_add(next.reads);
+        self.read_after = self.read_after.saturating_add(next.read_after);
         self.send_gap_max = self.send_gap_max.max(next.send_gap_max);
         let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;
         self.marks.0 = (self.marks.0 | next.marks.0) & !Marks::BEFORE_LOSS.0 | before_loss;

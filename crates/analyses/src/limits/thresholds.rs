@@ -10,6 +10,7 @@ mod queues;
 pub use clocks::*;
 pub use losses::*;
 pub use queues::*;
+use std::ops::Range;
 use std::time::Duration;
 
 /// A window that opens this long after the last data, in nanoseconds, opens because data had waited to be read: a reader that
@@ -52,6 +53,20 @@ pub const READ_LATE_LEAST_US: u32 = 4_000;
 /// ... and an ACK covers so many segments, on average: one comes for every second of them (RFC 5681, section 4.2) or, where
 /// the card merges them, for every few.
 pub const READ_LATE_SEGMENTS: i64 = 16;
+
+/// An ACK of more segments than these leaves the receiver so many nanoseconds after the last of them when its program reads: a
+/// receiver answers every second full segment as it arrives (RFC 5681, section 4.2), its card merges those of a fraction of
+/// a millisecond (GRO), and the timers of delayed ACKs are longer (`TCP_DELACK_MIN`, less what it may be early by).
+pub const READ_AFTER_NS: Range<i64> = 500_000..30_000_000;
+
+/// See [`READ_AFTER_NS`].
+pub const READ_AFTER_SEGMENTS: i64 = 2;
+
+/// One such ACK may be chance, so many are not.
+pub const READS_TELL: u64 = 10;
+
+/// The part of the time in which all had arrived and waited to be read, from which on the reader is what limits.
+pub const READ_AFTER_PART: i64 = 5;
 
 /// The longest that an ACK may be delayed, in nanoseconds (RFC 1122, section 4.2.3.2).
 pub const DELAYED_ACK_NS: i64 = 500_000_000;

@@ -467,6 +467,7 @@ impl Track {
             self.note_ack_gap(gap);
             let gap = u32::try_from(gap / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
+            self.current.note_read(answer.read_after);
             self.learnt = at;
         }
         // After a closed window, a window of unknown scale is open.

@@ -102,6 +102,11 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::WindowShrank { largest, smallest } => {
             format!("the window shrank from {largest} to {smallest} while data waited to be read")
         }
+        Evidence::AnswersWhenRead { acks, after } => format!(
+            "{} for three segments or more left the receiver {} after the last of them on average: when its program read",
+            counted(acks, "ACK"),
+            duration(after)
+        ),
         Evidence::ScaleInferred { shift } => {
             format!("the handshake was not captured; a window scale of {shift} is the least that fits")
         }

@@ -55,6 +55,15 @@ impl Classifier<'_> {
         (is_whole(&self.stretches[at]) || is_whole(next)) && window::mostly(self.stretches, at, is_whole)
     }
 
+    /// Whether all that was in flight had arrived and waited until the program read, for a good part of the time: next to the
+    /// receiver, its ACKs leave then, not when data arrives.
+    pub(super) fn waits_for_reads(&self, at: usize) -> bool {
+        let waits = |stretch: &Stretch| {
+            i64::from(stretch.read_after) * 1000 * thresholds::READ_AFTER_PART >= stretch.lasted()
+        };
+        self.context.at_receiver && window::mostly(self.stretches, at, waits)
+    }
+
     /// Whether the window was nearly used up, RTT after RTT. Far from the sender, a used-up window shows no better: when an
     /// ACK reaches the sender is known to a segment or two.
     pub(super) fn follows_the_window(&self, at: usize) -> bool {

@@ -50,6 +50,8 @@ pub(super) fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
     for stretch in stretches {
         overview.waits.clocked += u64::from(stretch.dry_clocked);
         overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
+        overview.reads.0 += u64::from(stretch.reads);
+        overview.reads.1 += u64::from(stretch.read_after);
     }
     let sum = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
     // Both are counted where they fall, which may be in one RTT and the next.
