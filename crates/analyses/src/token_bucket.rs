@@ -202,13 +202,14 @@ impl Transmissions {
             return None;
         }
         let mean = self.sent.iter().map(|sent| f64::from(sent.len)).sum::<f64>() / time;
-        let fit = |rate: f64| self.fit(&events, rate, mss, self.known(tap, rate, base));
+        let fit = |rate: f64| self.fit(&events, rate, 0.0, mss, self.known(tap, rate, base));
         let mut fits: Vec<Fit> =
             (0..RATES).filter_map(|nth| fit(mean * LEAST_RATE * STEP.powi(nth))).collect();
         // From one loss to the next, a bucket that never fills up lets through what flows into it.
         let emptied = self.between_losses(&events);
         let at_emptied = emptied.into_iter().flat_map(|rate| EMPTIED_RATES.map(|part| rate * part));
-        fits.extend(at_emptied.filter_map(fit));
+        let never_full = |rate: f64| self.fit(&events, rate, self.fullest(rate), mss, 0);
+        fits.extend(at_emptied.flat_map(|rate| [fit(rate), never_full(rate)]).flatten());
         // Over a long time between two losses, a bucket of a slightly different rate holds something else.
         let best = *fits.iter().max_by(|a, b| a.evidence.total_cmp(&b.evidence))?;
         let is_emptied = emptied.is_some_and(|rate| (best.rate / rate - 1.0).abs() < STEP - 1.0);
@@ -242,7 +243,8 @@ impl Transmissions {
         };
         let is_measured = queue >= shows;
         let is_credible = best.depth / best.rate < thresholds::BUCKET_RTTS * base
-            || most >= thresholds::BUCKET_SURE && best.tells_apart();
+            || most >= thresholds::BUCKET_SURE && best.tells_apart()
+            || tap == Tap::Before && best.evidence >= thresholds::BUCKET_CERTAIN;
         let micros = |time: f64| Duration::from_secs_f64(time * 1e-6);
         Some(TokenBucket {
             is_policer: is_measured
@@ -287,7 +289,8 @@ impl Transmissions {
     /// microseconds.
     fn delays(&self, fit: &Fit, mss: u32, base: f64) -> Option<(f64, f64)> {
         let late = fit.depth * thresholds::BUCKET_LATE_PART;
-        let late = self.used(fit.rate, mss).filter(|(sent, used)| sent.rtt > 0 && *used >= late);
+        let late =
+            self.used(fit.rate, fit.at_first, mss).filter(|(sent, used)| sent.rtt > 0 && *used >= late);
         let (longer, queue): (Vec<f64>, Vec<f64>) =
             late.map(|(sent, used)| (f64::from(sent.rtt) * RTT_UNIT as f64 - base, used / fit.rate)).unzip();
         Some((median(longer)?, median(queue)?))
@@ -297,7 +300,8 @@ impl Transmissions {
     fn delays_by_stamps(&self, fit: &Fit, mss: u32) -> Option<(f64, f64)> {
         let zero = self.sent.iter().find(|sent| !sent.missed)?.late;
         let passed = |is_such: &dyn Fn(f64) -> bool| {
-            let such = self.used(fit.rate, mss).filter(|(sent, used)| !sent.missed && is_such(*used));
+            let such =
+                self.used(fit.rate, fit.at_first, mss).filter(|(sent, used)| !sent.missed && is_such(*used));
             let (late, used): (Vec<f64>, Vec<f64>) = such
                 .map(|(sent, used)| (f64::from(sent.late.wrapping_sub(zero) as i32), used / fit.rate))
                 .unzip();
@@ -308,10 +312,23 @@ impl Transmissions {
         Some(((late.0 - early.0).max(0.0), (late.1 - early.1).max(0.0)))
     }
 
+    /// By how much a bucket of `rate` bytes per microsecond was short of full at first, in bytes, if it was full only at its fullest.
+    fn fullest(&self, rate: f64) -> f64 {
+        let (mut balance, mut least) = (0.0, 0.0_f64);
+        let mut before = 0;
+        for sent in &self.sent {
+            balance -= rate * f64::from(sent.at.saturating_sub(before));
+            least = least.min(balance);
+            before = sent.at;
+            balance += if sent.lost > 0 { 0.0 } else { f64::from(sent.len) };
+        }
+        -least
+    }
+
     /// Each transmission with the bytes by which a bucket of `rate` bytes per microsecond was short of full before its last
-    /// segment, or the first one that was lost. What is lost takes no tokens.
-    fn used(&self, rate: f64, mss: u32) -> impl Iterator<Item = (&Sent, f64)> {
-        let (mut used, mut before) = (0.0_f64, 0);
+    /// segment, or the first one that was lost. At first it was so by `used`. What is lost takes no tokens.
+    fn used(&self, rate: f64, mut used: f64, mss: u32) -> impl Iterator<Item = (&Sent, f64)> {
+        let mut before = 0;
         self.sent.iter().map(move |sent| {
             used = (used - rate * f64::from(sent.at.saturating_sub(before))).max(0.0);
             before = sent.at;
@@ -362,9 +379,10 @@ impl Transmissions {
         events
     }
 
-    /// The depth that tells the lost transmissions from the delivered ones best at `rate`.
-    fn fit(&self, events: &[Event], rate: f64, mss: u32, since: usize) -> Option<Fit> {
-        let used: Vec<f64> = self.used(rate, mss).map(|(_, used)| used).collect();
+    /// The depth that tells the lost transmissions from the delivered ones best at `rate`, if the bucket was short of full by
+    /// `at_first`.
+    fn fit(&self, events: &[Event], rate: f64, at_first: f64, mss: u32, since: usize) -> Option<Fit> {
+        let used: Vec<f64> = self.used(rate, at_first, mss).map(|(_, used)| used).collect();
         let most = used.iter().copied().fold(0.0, f64::max);
         let width = (most / DEPTHS as f64).max(1.0);
         let mut at = [[0_u32; 2]; DEPTHS + 1];
@@ -387,6 +405,7 @@ impl Transmissions {
             (both[1] > 0).then(|| Fit {
                 evidence: evidence([delivered_above, lost_above], [delivered, lost]),
                 rate,
+                at_first,
                 depth: nth as f64 * width,
                 delivered,
                 delivered_above,
@@ -412,6 +431,8 @@ struct Fit {
     evidence: f64,
     /// In bytes per microsecond.
     rate: f64,
+    /// By how many bytes it was short of full at first.
+    at_first: f64,
     /// In bytes.
     depth: f64,
     delivered: u32,

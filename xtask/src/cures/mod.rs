@@ -4,9 +4,12 @@
 //! does not. In the simulator both can be done: each of many random transfers runs once as it is, and once with each limit
 //! taken away. The causes of the cures that help most are right, whatever was meant to happen. No rule has seen a transfer
 //! of a number that nobody has used before.
+//!
+//! `--lab` does it with this machine's kernel and real time, which has the delays of a real host; as root.
 
 mod cure;
 mod draw;
+mod lab;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -35,6 +38,9 @@ pub struct Cures {
     /// Print the keys of each transfer with a wrong verdict, for `slowpath run`
     #[arg(long)]
     keys: bool,
+    /// Run them on this machine's kernel, as root: 40 s a transfer
+    #[arg(long)]
+    lab: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -83,7 +89,8 @@ const HOSTS: [&str; 2] = ["sender", "receiver"];
 
 impl Cures {
     pub(crate) fn run(&self) -> Result<()> {
-        let all = judged(self.from..self.from + self.transfers)?;
+        let numbers = self.from..self.from + self.transfers;
+        let all = if self.lab { lab::judged(numbers)? } else { judged(numbers)? };
         if self.json {
             println!("{}", serde_json::to_string_pretty(&all)?);
         } else {
@@ -140,13 +147,16 @@ fn judged(numbers: std::ops::Range<u64>) -> Result<Vec<Judged>> {
     let numbers: Vec<u64> = numbers.collect();
     let stop = AtomicBool::new(false);
     let all = parallel::each(&numbers, None, &stop, &|| (), |seed| {
-        judge(&Transfer::drawn(*seed)).with_context(|| format!("transfer {seed}")).map(Some)
+        judge(&Transfer::drawn(*seed), run).with_context(|| format!("transfer {seed}")).map(Some)
     })?;
     Ok(all.into_iter().flatten().flatten().collect())
 }
 
-/// What cures it, and what is said of it; `None` if nothing cures it.
-fn judge(transfer: &Transfer) -> Result<Option<Judged>> {
+/// How long a transfer took, in seconds, and what captures at the sender and at the receiver say of it, if that is wanted.
+type Ran = (f64, [Option<FlowReport>; 2]);
+
+/// What cures it, and what is said of it; `None` if nothing cures it. `run` makes a transfer.
+fn judge(transfer: &Transfer, run: impl Fn(&Scenario, bool) -> Result<Ran>) -> Result<Option<Judged>> {
     let plain: Vec<String> = transfer.keys.iter().map(|key| key.text.clone()).collect();
     let (took, flows) = run(&scenario(&plain, transfer.seed)?, true)?;
     let mut gains = Vec::new();
@@ -194,8 +204,8 @@ impl Observer for Taps {
     }
 }
 
-/// How long the transfer took, in seconds, and what captures at the sender and at the receiver say of it, if that is wanted.
-fn run(scenario: &Scenario, is_judged: bool) -> Result<(f64, [Option<FlowReport>; 2])> {
+/// Makes a transfer in the simulator.
+fn run(scenario: &Scenario, is_judged: bool) -> Result<Ran> {
     let tap = |host: &str| -> Result<Tap<Analysis>> {
         let number = scenario.hosts.iter().position(|one| one.name == host).context("two hosts")?;
         Ok(Tap::new(HostId(number), Analysis::new(AnalysisOptions::default())))

@@ -230,6 +230,43 @@ fn what_passes_between_losses_shows_the_rate_of_a_bucket_that_never_fills_up() {
     assert!(queue.is_none_or(|found| !found.is_policer), "{queue:?}");
 }
 
+/// A window that grows until something is lost, and is then smaller by a third, or by two thirds each fourth time; kept from the
+/// first loss on. Bursts of ten segments, 100 µs apart.
+fn grows_until_loss(path: &mut dyn Path) -> Transmissions {
+    let mut kept = Transmissions::default();
+    let (mut rate, mut at, mut losses) = (0.6, 0.0, 0);
+    while kept.sent.len() < MOST {
+        let mut is_lost = false;
+        for nth in 0..10 {
+            let passed = at + f64::from(nth) * 100.0;
+            let delay = path.take(passed);
+            is_lost |= delay.is_none();
+            if losses > 0 || is_lost {
+                let sent = kept.sent(Instant::START.plus_nanos((passed * 1e3) as i64), MSS.into(), 0);
+                match delay {
+                    Some(delay) => kept.acknowledged(sent, ((RTT + delay) * 1e3) as i64),
+                    None => kept.lost(sent, 0),
+                }
+            }
+        }
+        at += 10.0 * f64::from(MSS) / rate;
+        rate = if is_lost { rate * if losses % 4 == 3 { 0.33 } else { 0.67 } } else { rate + 0.02 };
+        losses += i32::from(is_lost);
+    }
+    kept
+}
+
+#[test]
+fn bucket_that_was_empty_at_first_and_never_fills_up_is_found() {
+    let bucket = grows_until_loss(&mut Limited::of(8.0, 600_000.0, false)).token_bucket(MSS, Tap::Before);
+    let bucket = bucket.expect("a bucket");
+    assert!(bucket.is_policer && (bucket.rate() / 8e6 - 1.0).abs() < 0.02, "{bucket:?}");
+    for depth in [4_000.0, 15_000.0, 60_000.0] {
+        let queue = grows_until_loss(&mut Limited::of(8.0, depth, true)).token_bucket(MSS, Tap::Before);
+        assert!(queue.is_none_or(|found| !found.is_policer), "{depth}: {queue:?}");
+    }
+}
+
 #[test]
 fn a_super_packet_is_cut_where_its_first_segment_was_lost() {
     let mut kept = Transmissions::default();

@@ -66,6 +66,9 @@ pub const BUCKET_RTTS: f64 = 2.0;
 /// ... there the evidence has to be this strong, and no more than two in three of those that it would drop delivered.
 pub const BUCKET_SURE: f64 = 30.0;
 
+/// ... or, where the delay in front of it is measured by RTTs, this strong: of a bucket that is always nearly empty, some pass as well.
+pub const BUCKET_CERTAIN: f64 = 60.0;
+
 /// A policer's rate is not one at which losses depend so clearly on a bucket that fills this much faster.
 pub const BUCKET_REFUTES: f64 = 1.5;
 
