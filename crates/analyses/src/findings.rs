@@ -237,6 +237,10 @@ impl<'a> Material<'a> {
             // From afar, it does not show that no ACK triggered the sender.
             Cause::LocalRateLimit | Cause::EarlyExit if !at_sender => Confidence::Low,
             Cause::ThinkTime => Confidence::High,
+            // The window took far longer than the path's RTT to be let through: what held it may also be a reader, or others' queue.
+            Cause::ReceiveBufferTooSmall if self.overview.rtt_under(cause).is_some() => {
+                self.window_confidence().min(Confidence::Medium)
+            }
             _ => match cause.limit() {
                 Limit::ReceiveWindow => self.window_confidence(),
                 Limit::Connection => Confidence::High,

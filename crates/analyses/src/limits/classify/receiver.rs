@@ -118,7 +118,8 @@ impl Classifier<'_> {
             s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING)
         });
         if zero
-            || (shrunk || held || closing || unread || self.answers_when_read(at)) && !tiny
+            || (shrunk || held || closing || unread || self.answers_when_read(at) || self.waits_for_reads(at))
+                && !tiny
             || self.closes_until_read(at, before)
         {
             return Cause::SlowReader;
