@@ -9,7 +9,11 @@ use std::time::Duration;
 /// A fills a window of so many segments again and again, over 0.5 ms; B acknowledges all of it `late` microseconds after its last
 /// segment. At A's tap, or at B's.
 fn windows(segments: i64, late: i64, at_b: bool) -> Vec<Passed> {
-    let window = segments * 1_460;
+    flights(segments, segments * 1_460, late, at_b)
+}
+
+/// As [`windows`], with this window.
+fn flights(segments: i64, window: i64, late: i64, at_b: bool) -> Vec<Passed> {
     let [to_b, to_a] = if at_b { [250, 0] } else { [0, 250] };
     let [ttl_a, ttl_b] = if at_b { [63, 64] } else { [64, 63] };
     let mut lines = String::new();
@@ -57,6 +61,18 @@ fn receiver_that_acknowledges_a_whole_window_by_a_timer_holds_back_acks() {
     let by_timer = report(&windows(8, 98_000, true));
     assert_eq!(main_finding(&by_timer).cause, Cause::AcksHeldBack, "{:#?}", by_timer.main().findings);
     expect_none(&report(&windows(8, 200, true)), Cause::AcksHeldBack);
+}
+
+#[test]
+fn acks_that_leave_when_the_program_reads_show_a_slow_reader_whose_window_never_changes() {
+    let read = report(&flights(8, 40 * 1_460, 5_000, true));
+    let Evidence::AnswersWhenRead { acks, after } = expect(&read, Cause::SlowReader, "answers-when-read")
+    else {
+        panic!("{:#?}", read.main().findings)
+    };
+    assert!(acks >= 50 && (4..6).contains(&after.as_millis()), "{acks} {after:?}");
+    expect_none(&report(&flights(8, 40 * 1_460, 200, true)), Cause::SlowReader);
+    expect_none(&report(&flights(2, 40 * 1_460, 5_000, true)), Cause::SlowReader);
 }
 
 /// 60 turns of 10 ms at A; each tenth takes 195 ms. `acked` has the request acknowledged 50 ms after it by itself, as a server

@@ -61,7 +61,7 @@ impl Classifier<'_> {
         let waits = |stretch: &Stretch| {
             i64::from(stretch.read_after) * 1000 * thresholds::READ_AFTER_PART >= stretch.lasted()
         };
-        self.context.at_receiver && window::mostly(self.stretches, at, waits)
+        self.overview.reads.0 >= thresholds::READS_TELL && window::mostly(self.stretches, at, waits)
     }
 
     /// Whether the window was nearly used up, RTT after RTT. Far from the sender, a used-up window shows no better: when an
