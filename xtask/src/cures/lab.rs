@@ -33,7 +33,12 @@ pub(super) fn judged(numbers: Range<u64>) -> Result<Vec<Judged>> {
         }
         let transfer = of_this_machine(transfer);
         match judge(&transfer, run) {
-            Ok(found) => all.extend(found),
+            Ok(Some(found)) => {
+                let right = found.said.each_ref().map(|said| if said.is_right { "right" } else { "wrong" });
+                eprintln!("transfer {}: sender {}, receiver {}", transfer.seed, right[0], right[1]);
+                all.push(found);
+            }
+            Ok(None) => eprintln!("transfer {}: nothing makes it faster", transfer.seed),
             Err(why) => eprintln!("transfer {} does not count: {why:#}", transfer.seed),
         }
     }

@@ -38,7 +38,7 @@ pub struct Cures {
     /// Print the keys of each transfer with a wrong verdict, for `slowpath run`
     #[arg(long)]
     keys: bool,
-    /// Run them on this machine's kernel, as root: 40 s a transfer
+    /// Run them on this machine's kernel, as root: a minute each
     #[arg(long)]
     lab: bool,
     /// Print JSON
