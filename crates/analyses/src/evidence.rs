@@ -149,6 +149,8 @@ evidence! {
         acks: u64 = "Such ACKs, each of three segments or more.",
         after: Duration = "How long after the last arrival they left, on average.",
     }
+    /// The time to an ACK grew with what the one before had acknowledged, not with what it acknowledged itself.
+    AcksFollowReads = "acks-follow-reads" { times: u64 = "How often that showed." }
     /// The handshake was not captured, so the window scale is the least that fits.
     ScaleInferred = "scale-inferred" { shift: u64 = "The least shift count." }
     /// The handshake was not captured; segments end to the byte where windows of this scale end.

@@ -385,6 +385,9 @@ impl<'a> Material<'a> {
             let after = Duration::from_micros(waited / reads);
             found.push(Evidence::AnswersWhenRead { acks: reads, after });
         }
+        if let Some(times) = self.overview.rare().read_times.filter(|_| cause == Cause::SlowReader) {
+            found.push(Evidence::AcksFollowReads { times: times.into() });
+        }
         let window = &self.answered.window;
         match cause {
             Cause::WindowTakenBack => {

@@ -109,6 +109,8 @@ pub struct Rare {
     pub steady: Option<Steady>,
     /// The pace of its bunches of full segments, in bit/s.
     pub pace_of_bunches: Option<f64>,
+    /// How often the time to an ACK grew with what the reader had read before, where that shows a reader.
+    pub read_times: Option<u16>,
     /// The clock that a program wrote by, where one shows.
     pub clock: Option<Clock>,
     /// What lost transmissions have in common, where any were lost; known next to the sender.
@@ -161,6 +163,7 @@ impl Rare {
         steady: None,
         pace_of_bunches: None,
         clock: None,
+        read_times: None,
         loss: None,
         not_accepted: None,
         taken_back: TakenBack { times: 0, largest: 0 },

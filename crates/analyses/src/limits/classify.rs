@@ -42,6 +42,9 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     if finished.clock.is_some() {
         overview.rare_mut().clock = finished.clock;
     }
+    if finished.read_times.is_some() {
+        overview.rare_mut().read_times = finished.read_times;
+    }
     let refilled = |at: usize| send_buffer::is_refilled(finished.log.as_slice(), at, context.at_sender);
     overview.like_refills = !context.at_sender && (0..finished.log.as_slice().len()).any(refilled);
     if overview.rare().steady.is_some() && !context.at_sender && finished.trains.are_pushed() {

@@ -32,6 +32,7 @@ pub mod other_scale;
 pub mod pace;
 pub mod policer;
 pub mod queue;
+mod reads;
 mod send_buffer;
 pub mod stretch;
 pub mod thresholds;

@@ -65,6 +65,24 @@ pub const READ_AFTER_SEGMENTS: i64 = 2;
 /// One such ACK may be chance, so many are not.
 pub const READS_TELL: u64 = 10;
 
+/// Segments of an ACK by which a reader's pace shows: a receiver acknowledges every second one, and its card merges a few.
+pub const READ_SEGMENTS: i64 = 4;
+
+/// And the least time to it, in nanoseconds: a program that reads more often has no pace that shows.
+pub const READ_GAP_NS: i64 = 500_000;
+
+/// Two amounts differ by this part or more, and one of them explains a time so many times as well as the other.
+pub const READ_DIFFERS: f64 = 0.03;
+
+/// See [`READ_DIFFERS`].
+pub const READ_EXPLAINS: f64 = 4.0;
+
+/// So often a time shows a reader, and at most once in so many another reason.
+pub const READ_TIMES: u16 = 12;
+
+/// See [`READ_TIMES`].
+pub const READ_EXCEPTIONS: u16 = 4;
+
 /// The part of the time in which all had arrived and waited to be read, from which on the reader is what limits.
 pub const READ_AFTER_PART: i64 = 5;
 

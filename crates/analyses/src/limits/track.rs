@@ -20,6 +20,7 @@ use super::bunches::{Bunches, New};
 use super::episodes::{Arrived, Episodes};
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
+use super::reads::Reads;
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use super::thresholds::DELAYED_ACK_NS;
 use super::ticks::Ticks;
@@ -118,6 +119,7 @@ pub struct Track {
     trains: Trains,
     bunches: Bunches,
     ticks: Ticks,
+    reads: Reads,
     other_scale: OtherScale,
     unstamped: Unstamped,
     /// See [`Self::date_silence`].
@@ -206,6 +208,7 @@ impl Track {
             trains: Trains::default(),
             bunches: Bunches::default(),
             ticks: Ticks::default(),
+            reads: Reads::default(),
             other_scale: OtherScale::default(),
             unstamped: Unstamped::default(),
             dated_silence: 0,
@@ -464,7 +467,7 @@ impl Track {
             if gap > rto.srtt_nanos().unwrap_or(0) / BURSTS_APART {
                 self.burst_learnt = at;
             }
-            self.note_ack_gap(gap);
+            self.note_ack_gap(gap, if hold == Hold::Recovery { 0 } else { answer.delivered });
             let gap = u32::try_from(gap / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
             self.current.note_read(answer.read_after);

@@ -107,6 +107,11 @@ pub fn evidence(evidence: &Evidence) -> String {
             counted(acks, "ACK"),
             duration(after)
         ),
+        Evidence::AcksFollowReads { times: n } => format!(
+            "{}, an ACK came the later, the more the one before it had acknowledged: the program first dealt with what it \
+             had read",
+            times(n)
+        ),
         Evidence::ScaleInferred { shift } => {
             format!("the handshake was not captured; a window scale of {shift} is the least that fits")
         }

@@ -56,12 +56,15 @@ impl Classifier<'_> {
     }
 
     /// Whether all that was in flight had arrived and waited until the program read, for a good part of the time: next to the
-    /// receiver, its ACKs leave then, not when data arrives.
+    /// receiver, its ACKs leave then, not when data arrives. Elsewhere, the times between them may show it (`limits/reads.rs`).
     pub(super) fn waits_for_reads(&self, at: usize) -> bool {
         let waits = |stretch: &Stretch| {
             i64::from(stretch.read_after) * 1000 * thresholds::READ_AFTER_PART >= stretch.lasted()
         };
+        let by_ack = thresholds::READ_SEGMENTS * i64::from(self.context.mss);
+        let is_read = |stretch: &Stretch| stretch.delivered >= by_ack * i64::from(stretch.acks);
         self.overview.reads.0 >= thresholds::READS_TELL && window::mostly(self.stretches, at, waits)
+            || self.overview.rare().read_times.is_some() && window::mostly(self.stretches, at, is_read)
     }
 
     /// Whether the window was nearly used up, RTT after RTT. Far from the sender, a used-up window shows no better: when an

@@ -40,6 +40,8 @@ pub struct Finished<'a> {
     pub missing_since: Option<Instant>,
     /// The clock that a program wrote by.
     pub clock: Option<Clock>,
+    /// How often the times between ACKs showed a reader that deals with what it read, if they show one.
+    pub read_times: Option<u16>,
     /// Next to the sender: it does without Nagle's algorithm.
     pub nagle_is_off: bool,
     /// Until when windows were underestimated, because their scale was unknown.
@@ -97,6 +99,7 @@ impl Track {
             trains: self.trains,
             missing_since: self.missing_since,
             clock: self.ticks.clock(),
+            read_times: self.reads.times(),
             nagle_is_off: self.nagle.is_off(),
             rescaled: self.rescaled.filter(|_| !matches!(self.known.scale, ScaleKnown::Agreed(_))),
             // Answers of unknown age were taken to be known at once, which is right at the sender.

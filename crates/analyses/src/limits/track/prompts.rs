@@ -65,10 +65,11 @@ impl Track {
         }
     }
 
-    /// An ACK that delivers came so many nanoseconds after the last. If that is long, notes whether the sender kept still
+    /// An ACK delivered so much, or nothing that counts while losses are repaired, so many nanoseconds after the last. If that is long, notes whether the sender kept still
     /// in between: by itself, a program or a clock of the host does not.
     #[inline]
-    pub(super) fn note_ack_gap(&mut self, gap: i64) {
+    pub(super) fn note_ack_gap(&mut self, gap: i64, delivered: i64) {
+        self.reads.acknowledged(delivered, gap, self.mss);
         if gap > 2 * self.usual_ack_gap {
             let sent_after = self.sent.nanos_since(self.learnt);
             if sent_after <= (gap / thresholds::KEPT_STILL_PART).min(WAKE_UP) {
