@@ -75,6 +75,49 @@ fn acks_that_leave_when_the_program_reads_show_a_slow_reader_whose_window_never_
     expect_none(&report(&flights(2, 40 * 1_460, 5_000, true)), Cause::SlowReader);
 }
 
+/// At A's tap, with an RTT of 2 ms: one ACK for each of 80 flights of 20 to 26 segments. It comes after `each` microseconds for
+/// each segment of this flight, or of the one before if B's program deals with that first.
+fn one_ack_a_flight(each: i64, deals_first: bool) -> Vec<Passed> {
+    let mut lines = "0.000000 > S 0:0(0) win 65535 <mss 1460> // frame 0 id 1 ttl 64
+         0.002000 < S. 0:0(0) ack 1 win 65535 <mss 1460> // frame 0 id 1 ttl 63
+         0.002030 > . 1:1(0) ack 1 win 65535 // frame 0 id 2 ttl 64\n"
+        .to_owned();
+    let (mut at, mut sent, mut before) = (2_100, 1, 20);
+    for nth in 0..80 {
+        let segments = 20 + nth / 2 % 7;
+        for _ in 0..segments {
+            let end = sent + 1_460;
+            let id = sent / 1_460 + 3;
+            writeln!(
+                lines,
+                "{}.{:06} > . {sent}:{end}(1460) ack 1 win 65535 // frame 0 id {id} ttl 64",
+                at / 1_000_000,
+                at % 1_000_000
+            )
+            .expect("a string takes all");
+            (at, sent) = (at + 1, end);
+        }
+        at += each * if deals_first { before } else { segments };
+        writeln!(
+            lines,
+            "{}.{:06} < . 1:1(0) ack {sent} win 65535 // frame 0 id {} ttl 63",
+            at / 1_000_000,
+            at % 1_000_000,
+            nth + 2
+        )
+        .expect("a string takes all");
+        (at, before) = (at + 20, segments);
+    }
+    script(&lines)
+}
+
+#[test]
+fn acks_that_wait_for_what_was_read_before_show_a_slow_reader_at_the_sender() {
+    let read = expect(&report(&one_ack_a_flight(1_200, true)), Cause::SlowReader, "acks-follow-reads");
+    assert!(matches!(read, Evidence::AcksFollowReads { times: 20.. }), "{read:?}");
+    expect_none(&report(&one_ack_a_flight(1_200, false)), Cause::SlowReader);
+}
+
 /// 60 turns of 10 ms at A; each tenth takes 195 ms. `acked` has the request acknowledged 50 ms after it by itself, as a server
 /// does that computes for so long. B's packets start with a TTL of `ttl`.
 fn turns(acked: bool, ttl: u8) -> Vec<Passed> {
