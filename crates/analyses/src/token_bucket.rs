@@ -243,13 +243,16 @@ impl Transmissions {
         };
         let is_measured = queue >= shows;
         let is_credible = best.depth / best.rate < thresholds::BUCKET_RTTS * base
-            || most >= thresholds::BUCKET_SURE && best.tells_apart()
-            || tap == Tap::Before && best.evidence >= thresholds::BUCKET_CERTAIN;
+            || most >= thresholds::BUCKET_SURE && best.tells_apart();
+        // How full one was at first is not known to a few percent, nor by how much it would have delayed them.
+        let is_flat =
+            fits.iter().all(|fit| fit.at_first == 0.0) || longer * thresholds::BUCKET_FLAT_PART < base;
         let micros = |time: f64| Duration::from_secs_f64(time * 1e-6);
         Some(TokenBucket {
             is_policer: is_measured
                 && is_seen
                 && is_credible
+                && is_flat
                 && longer * thresholds::BUCKET_DELAYS_LESS < queue,
             is_queue: is_measured
                 && best.tells_apart()

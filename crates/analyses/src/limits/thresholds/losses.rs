@@ -66,9 +66,6 @@ pub const BUCKET_RTTS: f64 = 2.0;
 /// ... there the evidence has to be this strong, and no more than two in three of those that it would drop delivered.
 pub const BUCKET_SURE: f64 = 30.0;
 
-/// ... or, where the delay in front of it is measured by RTTs, this strong: of a bucket that is always nearly empty, some pass as well.
-pub const BUCKET_CERTAIN: f64 = 60.0;
-
 /// A policer's rate is not one at which losses depend so clearly on a bucket that fills this much faster.
 pub const BUCKET_REFUTES: f64 = 1.5;
 
@@ -78,6 +75,9 @@ pub const BUCKET_QUEUE_US: f64 = 500.0;
 /// Segments late in a burst are delayed by less than the queue would delay them, by this factor at least: 4.5 and more
 /// measured at policers, at most 1.3 in queues.
 pub const BUCKET_DELAYS_LESS: f64 = 3.0;
+
+/// Where a bucket is taken that was not full at first, they are delayed by less than this part of the RTT.
+pub const BUCKET_FLAT_PART: f64 = 8.0;
 
 /// By no less than the queue would delay them, but for this factor, if it is a queue.
 pub const BUCKET_DELAYS_AS_MUCH: f64 = 1.5;
